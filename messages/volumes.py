@@ -97,5 +97,16 @@ class VolumeTroublesAre:
     troubles: Mapping[str, VolumeTrouble]
 
 
-VolumeMessage: TypeAlias = WantVolumes | ReleaseVolumes
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseOtherVolumes:
+    """Take away what earlier processes left of pods that are gone. Not answered; may repeat.
+
+    A directory of a pod in which containers had files of their own is left alone: who ran them removes it.
+    """
+
+    known: frozenset[PodUid]
+    """The pods that are there: all sources have listed."""
+
+
+VolumeMessage: TypeAlias = WantVolumes | ReleaseVolumes | ReleaseOtherVolumes
 """What the keeper of volumes hears from others."""

@@ -79,8 +79,8 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the runtime ``ListRuntimePods``
     when it starts; the supervisor of workers ``StartChild`` and ``StopChild``; workers ``PodWish``, and
     ``CommandAgain`` in each new life of the runtime; the keeper of statuses ``PodStatusIs`` of pods that
-    are refused, and ``ForgetPodStatus``; the keeper of
-    records ``ReadKeptPods`` and ``DropPod``.
+    are refused, and ``ForgetPodStatus``; the keeper of records ``ReadKeptPods`` and ``DropPod``; the keeper
+    of volumes ``ReleaseOtherVolumes`` once all sources have listed.
     Fails when: it has a bug. The next life knows the same pods, hears all listings again, and repeats to
     every worker what is wished of it.
 

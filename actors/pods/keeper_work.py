@@ -20,6 +20,7 @@ from actors.pods.worker_launcher import WorkerLauncher
 from messages.changes import Op
 from messages.pod_manager import PodsAre, PodsChanged
 from messages.pod_runtime import PodsObserved
+from messages.volumes import ReleaseOtherVolumes
 
 PORTION: Final = 64
 """Pods that one turn looks after. Others of the pool have theirs in between."""
@@ -44,6 +45,7 @@ class KeeperWork:
         self._launcher = launcher
         self._waiting: deque[Iterator[None]] = deque()
         self._has_announced = False
+        self._has_released = False
 
     @property
     def is_there(self) -> bool:
@@ -128,6 +130,15 @@ class KeeperWork:
             yield
         if self._memory.sources <= self._memory.listed:
             self._launcher.drop_strange_records()
+            self._release_other_volumes()
+
+    def _release_other_volumes(self) -> None:
+        """Have volumes taken away that earlier processes left. What this one makes, its workers release."""
+        volumes = self._ports.worker.volumes
+        if volumes is not None and not self._has_released:
+            self._has_released = True
+            known = frozenset(self._memory.roster.records)
+            volumes.tell(ReleaseOtherVolumes(known=known))
 
     def _announce(self, replaced: list[str]) -> None:
         """Say which pods are about to be stopped and started, before the first one is."""

@@ -12,7 +12,6 @@ from typing_extensions import override
 from actors.volumes.described import volumes_described
 from actors.volumes.due_times import DueTimes
 from actors.volumes.keeper_parts import (
-    ALL_VOLUMES,
     VOLUME_KEEPER,
     HangingDue,
     JobOf,
@@ -46,8 +45,14 @@ from messages.pods import Pod, PodUid
 from messages.tokens import TokensAre
 from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
-from messages.volumes import ReleaseVolumes, VolumeTrouble, VolumeTroublesAre, WantVolumes
-from volumes.making.jobs import VolumeJob, VolumesLookedAt
+from messages.volumes import (
+    ReleaseOtherVolumes,
+    ReleaseVolumes,
+    VolumeTrouble,
+    VolumeTroublesAre,
+    WantVolumes,
+)
+from volumes.making.jobs import VolumeJob, VolumeOutcome, VolumesLeftBehind, VolumesLookedAt
 
 __all__ = ["VOLUME_KEEPER", "VolumeKeeper", "VolumeKeeperMemory", "VolumeKeeperPorts"]
 
@@ -64,8 +69,9 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     Owns: which volumes there are, what each shows, and the jobs about them; what is below ``volumes``,
     ``volume-subpaths`` and ``plugins`` in the directories of pods.
-    Hears: ``WantVolumes``, ``ReleaseVolumes``, ``DescribeVolumes``; ``ObjectRead`` and ``ObjectChanged`` of
-    the managers of objects; ``TokensAre``; ``VolumeJobsEnded`` of threads; its own timers.
+    Hears: ``WantVolumes``, ``ReleaseVolumes``, ``ReleaseOtherVolumes``, ``DescribeVolumes``; ``ObjectRead``
+    and ``ObjectChanged`` of the managers of objects; ``TokensAre``; ``VolumeJobsEnded`` of threads; its own
+    timers.
     Tells: whoever wants volumes ``VolumesAre``, at once and when that changes, and ``VolumesGone``; the
     managers of objects ``RegisterPod``, ``FollowObjects`` and ``GetObject``, once for all pods that show an
     object, and the opposites; the keeper of tokens ``WantTokens`` and ``ReleaseTokens``; who posts events
@@ -126,6 +132,9 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             case ReleaseVolumes(uid=uid):
                 self._releases.take(message)
                 self._go_on(uid)
+            case ReleaseOtherVolumes(known=known):
+                self._work.look_for_left_behind(known)
+                self._watch_jobs()
             case ObjectRead() | ObjectChanged() | TokensAre():
                 self._note(message)
             case ChangeDecided():
@@ -309,8 +318,17 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     def _take_outcome(self, job: VolumeJob) -> None:
         whose, outcome = self._memory.jobs.pop(job, None), job.outcome
-        if isinstance(outcome, VolumesLookedAt):
-            self._to_look_at.update(dict.fromkeys(self._lost.note(outcome)))
+        match outcome:
+            case VolumesLookedAt():
+                self._to_look_at.update(dict.fromkeys(self._lost.note(outcome)))
+            case VolumesLeftBehind():
+                self._to_look_at.update(dict.fromkeys(self._releases.take_left_behind(outcome)))
+            case _:
+                self._take_outcome_of_pod(job, whose, outcome)
+
+    def _take_outcome_of_pod(
+        self, job: VolumeJob, whose: JobOf | None, outcome: VolumeOutcome | None
+    ) -> None:
         kept = self._memory.pods.get(whose.uid) if whose is not None else None
         if whose is None or kept is None or outcome is None:
             return
@@ -326,7 +344,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     def _look_for_lost_files(self) -> None:
         job = self._lost.job()
-        if job is not None and ALL_VOLUMES not in self._memory.jobs.values():
+        if job is not None:
             self._work.look(job)
         self._watch_jobs()
         self._lost.watch()

@@ -123,6 +123,8 @@ class JobOf(NamedTuple):
 
 ALL_VOLUMES: Final = JobOf(PodUid(""), "")
 """A job is about the volumes of all pods."""
+NO_POD: Final = JobOf(PodUid(""), "left behind")
+"""A job is about what earlier processes left."""
 
 
 @dataclass(slots=True)

@@ -100,7 +100,8 @@ class KeptVolume:
 class Releasing:
     """The volumes of a pod are being taken away."""
 
-    reply_to: Port[VolumesGone]
+    reply_to: Port[VolumesGone] | None
+    """Who waits for that; None if nobody does."""
     attempts: int = 0
     """How often it was tried."""
     began: Seconds | None = None

@@ -14,7 +14,13 @@ from actors.volumes.work import VolumeWork
 from messages.pods import PodUid
 from messages.units import Seconds
 from messages.volumes import ReleaseVolumes, VolumesGone, WantVolumes
-from volumes.making.jobs import VolumeJobFailure, VolumeLane, VolumeOutcome, VolumesTornDown
+from volumes.making.jobs import (
+    VolumeJobFailure,
+    VolumeLane,
+    VolumeOutcome,
+    VolumesLeftBehind,
+    VolumesTornDown,
+)
 
 _log = structlog.get_logger("volumes")
 
@@ -50,6 +56,15 @@ class VolumeReleases:
             self._tokens.release(uid, kept)
         kept.releasing.reply_to, kept.releasing.next = wanted.reply_to, None
 
+    def take_left_behind(self, found: VolumesLeftBehind) -> list[PodUid]:
+        """Note that the volumes of pods are to go that nobody has wanted meanwhile. Return these pods."""
+        pods = [uid for uid in found.pods if uid not in self._memory.pods]
+        for uid in pods:
+            releasing = Releasing(reply_to=None)
+            self._memory.pods[uid] = VolumesOfPod(pod=None, releasing=releasing)
+            _log.info("volumes of a pod that is gone are taken away", uid=uid)
+        return pods
+
     def go_on(self, uid: PodUid, kept: VolumesOfPod, now: Seconds) -> None:
         """Begin to tear down, as soon as nothing is written to the pod's directory any more."""
         releasing = kept.releasing
@@ -79,7 +94,8 @@ class VolumeReleases:
             self._fail(uid, releasing, trouble)
             return None
         del self._memory.pods[uid]
-        releasing.reply_to.tell(VolumesGone(uid=uid))
+        if releasing.reply_to is not None:
+            releasing.reply_to.tell(VolumesGone(uid=uid))
         return releasing.next
 
     def _is_written(self, kept: VolumesOfPod) -> bool:

@@ -7,6 +7,7 @@ from typing import Final, assert_never
 
 from actors.volumes.keeper_parts import (
     ALL_VOLUMES,
+    NO_POD,
     JobOf,
     VolumeJobsEnded,
     VolumeKeeperMemory,
@@ -109,8 +110,14 @@ class VolumeWork:
         self._begin(JobOf(uid, ""), job)
 
     def look(self, job: VolumeJob) -> None:
-        """Begin to look at the volumes of all pods."""
-        self._begin(ALL_VOLUMES, job)
+        """Begin to look at the volumes of all pods, unless somebody does that already."""
+        if ALL_VOLUMES not in self._memory.jobs.values():
+            self._begin(ALL_VOLUMES, job)
+
+    def look_for_left_behind(self, known: frozenset[PodUid]) -> None:
+        """Begin to look for volumes that earlier processes left, of pods that nobody knows."""
+        work = partial(self._ports.teardowns.left_behind, known)
+        self._begin(NO_POD, VolumeJob(VolumeLane.REMOVALS, work))
 
     def _start(self, volume: KeptVolume, whose: JobOf, job: VolumeJob) -> None:
         volume.job = job

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from messages.pods import PodUid
 from messages.units import Seconds
 
 
@@ -52,6 +53,13 @@ class VolumesTornDown:
 
 
 @dataclass(frozen=True, slots=True)
+class VolumesLeftBehind:
+    """Which pods that are gone have volumes still."""
+
+    pods: tuple[PodUid, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeTidied:
     """Old generations are removed, or one stays for ``trouble``: the next write removes it."""
 
@@ -74,7 +82,12 @@ class VolumeJobFailure:
 
 
 VolumeOutcome: TypeAlias = (
-    VolumeMade | VolumesTornDown | VolumeTidied | VolumesLookedAt | VolumeJobFailure
+    VolumeMade
+    | VolumesTornDown
+    | VolumeTidied
+    | VolumesLookedAt
+    | VolumesLeftBehind
+    | VolumeJobFailure
 )
 
 

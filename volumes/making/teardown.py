@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from messages.pods import PodUid
-from volumes.making.jobs import VolumesTornDown
+from volumes.making.jobs import VolumesLeftBehind, VolumesTornDown
 from volumes.making.layout import OF_VOLUMES, PODS, is_path_part, pod_directory
 from volumes.mounts.mount_table import MountPoint
 from volumes.mounts.places import VolumePlace
@@ -41,6 +41,22 @@ class Teardowns:
         detached: the last resort.
         """
         return partial(self._tear_down, uid, next(self._moments), detach=detach)
+
+    def left_behind(self, known: Container[PodUid]) -> VolumesLeftBehind:
+        """Return the pods, but for those ``known``, in whose directory there are volumes and nothing else."""
+        try:
+            with os.scandir(f"{self._root}/{PODS}") as entries:
+                names = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+        except FileNotFoundError:
+            return VolumesLeftBehind(())
+        pods = (PodUid(name) for name in names if name not in known and is_path_part(name))
+        return VolumesLeftBehind(tuple(each for each in pods if self._has_volumes_alone(each)))
+
+    def _has_volumes_alone(self, uid: PodUid) -> bool:
+        with suppress(OSError):
+            found = {each.name for each in Path(pod_directory(self._root, uid)).iterdir()}
+            return bool(found) and found <= set(OF_VOLUMES)
+        return False
 
     def _tear_down(self, uid: PodUid, asked: int, *, detach: bool) -> VolumesTornDown:
         if not is_path_part(uid):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from messages.pods import API, FILE, Pod, PodPhase
+from messages.pods import API, FILE, HTTP, Pod, PodPhase
 from messages.volumes import PodVolume, VolumeTrouble
 from tests.support.builders import edited, make_pod
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
@@ -52,6 +52,19 @@ def test_a_pod_without_volumes_wants_none_and_waits_for_nobody(
     lives.play.advance(60.0)
     assert volumes.diary == []
     assert lives.workers() == []
+
+
+def test_volumes_of_other_pods_go_once_all_sources_have_listed(
+    lives: LivesStage, volumes: PlainVolumes
+) -> None:
+    web = make_pod("web")
+    lives.lists(FILE, web)
+    lives.lists(HTTP)
+    assert volumes.known == []
+    lives.lists(API, WEB)
+    assert volumes.known == [{web.uid, WEB.uid}]
+    lives.lists(FILE)
+    assert len(volumes.known) == 1
 
 
 def test_a_pod_is_run_with_its_volumes_and_with_what_they_become(

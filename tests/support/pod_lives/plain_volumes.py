@@ -12,6 +12,7 @@ from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.volumes import (
     PodVolume,
+    ReleaseOtherVolumes,
     ReleaseVolumes,
     VolumeMessage,
     VolumesAre,
@@ -39,6 +40,8 @@ class PlainVolumes(Port[VolumeMessage]):
     """Why no volume shows what it should, though all are there; empty if all do."""
     wanted: dict[PodUid, WantVolumes] = field(default_factory=dict)
     releasing: dict[PodUid, ReleaseVolumes] = field(default_factory=dict)
+    known: list[frozenset[PodUid]] = field(default_factory=list)
+    """The pods that were said to be all, each time."""
 
     @override
     def tell(self, message: VolumeMessage, /) -> None:
@@ -53,6 +56,8 @@ class PlainVolumes(Port[VolumeMessage]):
                 self.releasing[uid] = message
                 if uid not in self.stays:
                     self.goes(uid)
+            case ReleaseOtherVolumes(known=known):
+                self.known.append(known)
 
     def tells(self) -> None:
         """Tell all workers how the volumes are now."""
