@@ -78,8 +78,8 @@ def judging(
     """Find in steps what becomes of ``state`` when a look at ``now`` has found ``listing``.
 
     A path that cannot be listed changes nothing. A missing one is taken as empty in two cases: if it was
-    never listed (scenario 1: a directory that is not there yet holds up no source), which is provisional;
-    and if ``clear_on_missing`` asks for a kubelet's way (rule F4).
+    never listed (a directory that is not there yet holds up no source), which is provisional; and
+    if ``clear_on_missing`` asks for a kubelet's way (rule F4).
 
     A single file that cannot be used is listed like a directory with one bad file: a verdict, and nothing is
     served. A kubelet holds back the whole listing instead (F10), and so, for as long as the file stays bad,

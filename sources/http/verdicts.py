@@ -4,9 +4,9 @@ Pure: the way to decode is handed in. A body is one Pod or one PodList, which ``
 as a whole or not at all. If one item cannot be used, the last good body stays in effect (rules H7, H8, H11).
 Only a good body is remembered (K2), so a bad one is bad at every poll.
 
-A kubelet takes an empty body for "no pods" (rule H4, scenarios 20 and 21). Here it is an error, since a
-server that starts, or a proxy, may answer it. Who wants no pods serves a PodList whose items are ``[]``, or
-``null`` in JSON. In YAML, ``null`` may also be what is left of a list that was cut.
+A kubelet takes an empty body for "no pods" (rule H4). Here it is an error, since a server that
+starts, or a proxy, may answer it. Who wants no pods serves a PodList whose items are ``[]``, or ``null`` in
+JSON. In YAML, ``null`` may also be what is left of a list that was cut.
 """
 
 from __future__ import annotations

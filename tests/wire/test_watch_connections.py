@@ -48,11 +48,11 @@ NOWHERE = "https://127.0.0.1:1"
 
 
 def test_more_watches_than_a_connection_takes_are_spread_over_as_few_as_possible() -> None:
-    """The 101st stream of a connection would wait in silence: 95 are put on each (rule 4)."""
+    """The 101st stream of a connection would wait in silence: 95 are put on each."""
     with watched_server(Script([EMPTY], [stream()]), most_streams=100) as (server, watches):
         watches.watch(*secret_targets(150))
         watches.wait_until_open(150)
-        # One dial for each client, although dozens of requests waited for it (rule 2).
+        # One dial for each client, although dozens of requests waited for it.
         assert server.connections_accepted == 2
         assert watches.described().connections == 2
 
@@ -269,7 +269,7 @@ def test_a_connection_that_is_going_away_keeps_its_streams_and_gets_no_more() ->
 
 
 def test_a_request_that_meets_a_connection_that_is_going_away_is_sent_once_more() -> None:
-    """The server has not looked at it, so that nothing failed (rule 12)."""
+    """The server has not looked at it, so that nothing failed."""
 
     async def going(exchange: Exchange) -> None:
         exchange.connection.goaway(last=0)

@@ -41,7 +41,7 @@ def test_unwatching_closes_the_stream_and_the_last_one_the_connection() -> None:
 
 
 def test_a_stream_that_is_being_opened_is_closed_when_nobody_wants_it_any_more() -> None:
-    """Were the opening cancelled, the stream would stay at the server until it times out (rule 3)."""
+    """Were the opening cancelled, the stream would stay at the server until it times out."""
     held = Held(stream())
     script = Script([EMPTY], [stream(), held])
     with watched_server(script) as (server, watches):
@@ -112,7 +112,7 @@ def test_who_leaves_while_waiting_for_the_cap_leaves_no_trace() -> None:
 
 
 def test_what_is_told_is_not_kept() -> None:
-    """While a stream is quiet it holds neither the last event nor its buffer (rule 5)."""
+    """While a stream is quiet it holds neither the last event nor its buffer."""
 
     class Forgetful(Probe[WatchFact]):
         @override

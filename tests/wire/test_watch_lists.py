@@ -156,7 +156,7 @@ def test_a_page_token_that_is_too_old_is_followed_by_the_whole_list_at_once() ->
 
 
 def test_a_watch_that_stayed_silent_for_long_is_followed_by_a_list() -> None:
-    """From a version that does not exist yet a watch is 200 and silent (rule 14)."""
+    """From a version that does not exist yet a watch is 200 and silent."""
     script = Script(
         [listing(secret_list("9000")), listing(secret_list("12", secret("web", "11")))],
         [stream(then=Exchange.finish), stream()],

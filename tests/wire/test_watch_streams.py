@@ -60,7 +60,7 @@ def test_a_target_is_listed_and_then_watched_from_the_version_of_the_list() -> N
 
 
 def test_a_quiet_watch_is_open_at_once() -> None:
-    """The head of the answer is enough: a quiet object sends no byte of a body for minutes (rule 1)."""
+    """The head of the answer is enough: a quiet object sends no byte of a body for minutes."""
     with watched_server(Script([listing(secret_list("10"))], [stream()])) as (server, watches):
         watches.watch(WEB)
         assert watches.next_list().objects == ()
@@ -130,7 +130,7 @@ def test_half_a_line_before_an_end_is_dropped_and_comes_again(end: Any) -> None:
 
 
 def test_chunk_borders_inside_of_characters_do_no_harm() -> None:
-    """A line is decoded as a whole, never a chunk (rule 17)."""
+    """A line is decoded as a whole, never a chunk."""
     emoji = secret("web", "11", note="Zoë läuft über die Brücke 🐎")
     line = event_line("ADDED", emoji)
     assert any(byte > 0x7F for byte in line)

@@ -236,7 +236,7 @@ def test_who_unwatches_an_open_stream_leaves_nothing() -> None:
 
 
 def test_a_stream_that_says_nothing_for_too_long_is_followed_by_a_list() -> None:
-    """A version that does not exist yet, after a restore of etcd, is watched in silence (rule 14)."""
+    """A version that does not exist yet, after a restore of etcd, is watched in silence."""
     rules = quick_rules(silent_after=Seconds(0.2))
     script = Script([FILLED, listing(secret_list("5", secret("web", "4")))], [stream()])
     with watched_server(script, rules=rules) as (server, watches):

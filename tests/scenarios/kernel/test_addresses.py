@@ -1,4 +1,4 @@
-"""Addresses: where messages go before, between and after the lives of an actor (rules 1, 2 and 6)."""
+"""Addresses: where messages go before, between and after the lives of an actor."""
 
 from __future__ import annotations
 

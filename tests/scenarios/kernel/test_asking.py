@@ -1,4 +1,4 @@
-"""Asking from an asyncio loop, and crashing an actor on request, as the endpoints do (rule 6)."""
+"""Asking from an asyncio loop, and crashing an actor on request, as the endpoints do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Children that come and go: asked for, stopped, asked for again (rules 1 and 17)."""
+"""Children that come and go: asked for, stopped, asked for again."""
 
 from __future__ import annotations
 

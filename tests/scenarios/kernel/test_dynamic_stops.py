@@ -1,4 +1,4 @@
-"""Children that come and go, when they or their supervisor stop or fail (rules 1 and 17)."""
+"""Children that come and go, when they or their supervisor stop or fail."""
 
 from __future__ import annotations
 

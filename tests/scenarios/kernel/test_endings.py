@@ -1,4 +1,4 @@
-"""Endings: whatever ends a life, it is one fact, and the others live on (rules 7 to 10)."""
+"""Endings: whatever ends a life, it is one fact, and the others live on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Escalation: who gives up when, and what is isolated from it (rules 12 and 14)."""
+"""Escalation: who gives up when, and what is isolated from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hangs: a turn that does not end is a failure of its actor, and of nobody else (rules 15 and 16)."""
+"""Hangs: a turn that does not end is a failure of its actor, and of nobody else."""
 
 from __future__ import annotations
 

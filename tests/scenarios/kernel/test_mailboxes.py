@@ -1,4 +1,4 @@
-"""Mailboxes: what is lost, what is kept, what overtakes (rules 2, 3 and 4)."""
+"""Mailboxes: what is lost, what is kept, what overtakes."""
 
 from __future__ import annotations
 

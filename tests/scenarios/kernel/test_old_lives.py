@@ -1,4 +1,4 @@
-"""Lives that are over: what they still say and hold reaches nobody (rules 9 and 10)."""
+"""Lives that are over: what they still say and hold reaches nobody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restarting: who with whom, how long after, how often, and what then (rules 11, 12 and 14)."""
+"""Restarting: who with whom, how long after, how often, and what then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting: in order, each after the one before it is up or has ended (rules 11 and 13)."""
+"""Starting: in order, each after the one before it is up or has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stopping: in exact reverse order, with deadlines, and what the process says (rules 17 to 19)."""
+"""Stopping: in exact reverse order, with deadlines, and what the process says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deadlines: they belong to one life, and time moves after what was told (rules 9 and 24)."""
+"""Deadlines: they belong to one life, and time moves after what was told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kubelet's decoding of static pods is known for, in its own numbers: scenarios 22 to 26."""
+"""What a kubelet's decoding of static pods is known for, in its own numbers."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def joined(stage: MirrorStage) -> MirrorStage:
 
 
 def test_a_static_pod_gets_one_mirror(joined: MirrorStage) -> None:
-    # Scenario 61: and no second one, however often its source lists it again.
+    # And no second one, however often its source lists it again.
     joined.serves(FILE, WEB)
     joined.advance(60.0)
     assert joined.asked() == []
@@ -55,7 +55,6 @@ def test_a_static_pod_gets_one_mirror(joined: MirrorStage) -> None:
 
 
 def test_a_mirror_carries_the_hash_and_one_owner_which_is_the_node(stage: MirrorStage) -> None:
-    # Scenario 60.
     stage.joins()
     stage.serves(FILE, WEB)
     mirror = stage.mirror()
@@ -88,7 +87,7 @@ def test_nothing_is_decided_before_the_api_server_s_pods_are_listed(stage: Mirro
 
 
 def test_nothing_is_created_without_a_node(stage: MirrorStage) -> None:
-    # Scenario 60: not known yet, known without a UID, being deleted, gone.
+    # Not known yet, known without a UID, being deleted, gone.
     stage.watches()
     stage.serves(FILE, WEB)
     stage.says_of_node(uid=NodeUid(""))
@@ -137,7 +136,7 @@ def test_a_mirror_to_which_somebody_adds_an_owner_stays_the_node_s(joined: Mirro
 def test_a_deleted_mirror_is_made_again_at_once(
     joined: MirrorStage, grace: int, asked: list[str]
 ) -> None:
-    # Scenario 65, K14: a kubelet takes up to 90 s for the first of them.
+    # K14: a kubelet takes up to 90 s for the first of them.
     before = joined.mirror().uid
     joined.removes(grace=grace)
     assert joined.asked() == asked
@@ -172,7 +171,6 @@ def test_what_users_write_on_a_mirror_is_left_alone(joined: MirrorStage) -> None
 
 
 def test_another_content_is_another_mirror(joined: MirrorStage) -> None:
-    # Scenario 62.
     joined.serves(FILE, make_static("web", "2"))
     assert joined.asked() == ["DELETE web-n1", "POST web-n1"]
     assert joined.mirrors() == ["web-n1: web-2"]

@@ -31,7 +31,7 @@ def stage() -> Iterator[MirrorStage]:
 
 
 def test_each_orphan_of_an_earlier_life_is_deleted_once(stage: MirrorStage) -> None:
-    # Scenario 63, K16.
+    # A kubelet removes by name, and may hit the successor (K16).
     stage.serves(FILE)
     stage.serves(HTTP)
     stage.watches()
@@ -41,7 +41,7 @@ def test_each_orphan_of_an_earlier_life_is_deleted_once(stage: MirrorStage) -> N
 
 
 def test_nothing_is_an_orphan_while_its_source_has_not_listed(stage: MirrorStage) -> None:
-    # As scenario 66 has it for what runs.
+    # As it is for what runs.
     stage.watches()
     stage.advance(60.0)
     assert len(stage.mirrors()) == 2

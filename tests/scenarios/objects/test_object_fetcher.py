@@ -60,7 +60,7 @@ class TestTheTimeToLive:
     """Rules T4 to T6, T10: when there is a request, and what kind of one."""
 
     def test_references_alone_ask_for_nothing(self) -> None:
-        """Scenario 67; rule R10. That an unregistered read asks for nothing either is the manager's."""
+        """Rule R10. That an unregistered read asks for nothing either is the manager's."""
         with fetcher_stage("s1", "s2", "s3") as stage:
             stage.has("s1", "s3")
             stage.refers(3, name="s1")
@@ -75,7 +75,6 @@ class TestTheTimeToLive:
             assert stage.asked() == ["s1", "s3"]
 
     def test_what_is_deleted_is_not_found(self, stage: FetcherStage) -> None:
-        """Scenario 68."""
         stage.store.add(secret(a="1"))
         assert stage.read(ttl=0.0).verdict is ReadVerdict.FOUND
         stage.store.remove("secrets", "shop", "s1")
@@ -84,7 +83,7 @@ class TestTheTimeToLive:
         assert answer.value is None
 
     def test_without_a_time_to_live_each_read_has_a_request_that_began_after_it(self) -> None:
-        """Scenario 69. A kubelet sends 100 requests: here the nine that wait for one share the next."""
+        """A kubelet sends 100 requests: here the nine that wait for one share the next."""
         with fetcher_stage(*TEN) as stage:
             stage.has(*TEN)
             answers = stage.reads_at_once(TEN, times=10, ttl=0.0)
@@ -94,7 +93,6 @@ class TestTheTimeToLive:
             )
 
     def test_within_the_time_to_live_one_request_does_for_all(self) -> None:
-        """Scenario 70."""
         with fetcher_stage(*TEN) as stage:
             stage.has(*TEN)
             answers = stage.reads_at_once(TEN, times=10, ttl=60.0)
@@ -108,11 +106,11 @@ class TestTheTimeToLive:
     def test_another_time_to_live_is_true_of_what_is_cached_already(
         self, good: FetcherStage, ttl: float, waits: tuple[int, ...], requests: list[int]
     ) -> None:
-        """Scenario 71; rule T4: at exactly the time to live it is too old."""
+        """Rule T4: at exactly the time to live it is too old."""
         assert good.requests_after(*waits, ttl=ttl) == requests
 
     def test_only_the_first_read_of_a_new_reference_asks(self) -> None:
-        """Scenarios 73 and 74, and quirk K20: a new pod costs the others nothing."""
+        """Quirk K20: a new pod costs the others nothing."""
         names = ("s1", "s10", "s2", "s20", "s3")
         with fetcher_stage(*names) as stage:
             stage.has(*names)
@@ -143,7 +141,7 @@ class TestTheTimeToLive:
         assert old.asked() == ["s1"]
 
     def test_absence_is_never_answered_from_the_cache(self, stage: FetcherStage) -> None:
-        """Scenario 87; rules T5 and T6."""
+        """Rules T5 and T6."""
         assert stage.read().verdict is ReadVerdict.NOT_FOUND
         stage.store.add(secret(a="1"))
         assert stage.read().verdict is ReadVerdict.FOUND
@@ -169,7 +167,7 @@ class TestTroubles:
     """Rules T7 to T9: what happens to what is known when a fetch does not go well."""
 
     def test_a_refused_refresh_leaves_the_last_value_with_its_age(self, old: FetcherStage) -> None:
-        """Scenario 85; rule T9. A kubelet swallows the error (quirk K24)."""
+        """Rule T9. A kubelet swallows the error (quirk K24)."""
         old.play.advance(5.0)
         old.api.calls.fail(FailureKind.SERVER_ERROR)
         answer = old.read()
@@ -183,7 +181,7 @@ class TestTroubles:
     def test_an_older_version_in_the_cache_of_the_api_server_does_not_count(
         self, good: FetcherStage
     ) -> None:
-        """Scenario 86; rule T7. A kubelet goes on with what it has; here etcd is asked."""
+        """Rule T7. A kubelet goes on with what it has; here etcd is asked."""
         good.calls.lagging = good.store.get("secrets", "shop", "s1")
         good.changes(a="2")
         good.read(mark=2)

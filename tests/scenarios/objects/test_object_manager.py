@@ -186,7 +186,6 @@ def test_a_terminal_pod_lets_go_by_registering_again(manager: ManagerStage) -> N
     assert manager.holders() == []
 
 
-# Scenario 75.
 def test_registering_and_unregistering_again_changes_nothing(manager: ManagerStage) -> None:
     p1, p2 = needing("p1", "s1"), needing("p2", "s1")
     s1 = secret("s1")
@@ -201,7 +200,6 @@ def test_registering_and_unregistering_again_changes_nothing(manager: ManagerSta
     assert manager.holders() == []
 
 
-# Scenario 76.
 def test_references_are_counted_by_pods(manager: ManagerStage) -> None:
     first, second = ("s1", "s10", "s2", "s3"), ("s2", "s4", "s5", "s50")
     p5 = ("s1", "s3", "s30", "s5")
@@ -234,7 +232,7 @@ def test_references_are_counted_by_pods(manager: ManagerStage) -> None:
     assert manager.described().pods == 6
 
 
-# Scenario 67, and the counts of 73 and 74: only what is newly referenced has to be looked at again.
+# Only what is newly referenced has to be looked at again.
 def test_a_new_reference_has_a_new_mark_and_others_keep_theirs(manager: ManagerStage) -> None:
     manager.tell(RegisterPod(pod=needing("p1", "s1", "s10", "s2")))
     manager.tell(RegisterPod(pod=needing("p1", "s1", "s2", "s20", "s3")))
@@ -248,7 +246,6 @@ def test_a_new_reference_has_a_new_mark_and_others_keep_theirs(manager: ManagerS
     }
 
 
-# Scenario 77.
 def test_the_same_names_in_different_namespaces_are_different_objects(
     manager: ManagerStage,
 ) -> None:
@@ -266,7 +263,6 @@ def test_the_same_names_in_different_namespaces_are_different_objects(
     ]
 
 
-# Scenario 80.
 def test_a_pod_that_comes_and_goes_twenty_times_costs_one_holder(manager: ManagerStage) -> None:
     other = needing("other", "db")
     coming_and_going: list[RegisterPod | UnregisterPod] = [

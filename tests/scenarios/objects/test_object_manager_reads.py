@@ -97,7 +97,6 @@ def test_without_an_api_server_its_objects_are_never_known() -> None:
         assert manager.holders() == []
 
 
-# Scenarios 71 and 72.
 @pytest.mark.parametrize(
     ("annotations", "expected"),
     [

@@ -29,7 +29,6 @@ def test_it_asks_for_nothing_until_somebody_references_the_object(stage: Watcher
 
 
 def test_what_happens_at_the_api_server_is_what_is_read(stage: WatcherStage) -> None:
-    """Scenario 79."""
     stage.refers()
     answer = stage.read()
     assert (in_words(answer), answer.reason) == ("not_found", "there is no Secret shop/s1")
@@ -49,7 +48,7 @@ def test_what_happens_at_the_api_server_is_what_is_read(stage: WatcherStage) -> 
 
 
 def test_one_list_and_one_watch_serve_all_references(stage: WatcherStage) -> None:
-    """Scenario 80; rules W1 and W12. A new reference has its own list, for its freshness."""
+    """Rules W1 and W12. A new reference has its own list, for its freshness."""
     stage.hears(*(references(count % 2 + 1) for count in range(20)))
     assert stage.asked() == ["list", "watch"]
     stage.refers(0)
@@ -189,7 +188,7 @@ def test_events_do_not_stand_for_the_first_list(silent: WatcherStage) -> None:
 
 
 def test_a_first_list_that_takes_long_is_never_given_up(stage: WatcherStage) -> None:
-    """Scenario 83; rule W8."""
+    """Rule W8."""
     stage.store.add(secret(a="1"))
     stage.watches.hold_lists()
     stage.refers()

@@ -33,7 +33,7 @@ def test_what_nobody_reads_is_idle_a_full_limit_after_its_registration(good: Wat
 
 
 def test_an_idle_object_is_answered_at_once_and_watched_again(good: WatcherStage) -> None:
-    """Scenario 82; quirk K25: a kubelet makes the reader wait for a new list, and serve nothing else."""
+    """Quirk K25: a kubelet makes the reader wait for a new list, and serve nothing else."""
     good.read()
     good.play.advance(90.0)
     assert not good.is_watched
@@ -46,7 +46,6 @@ def test_an_idle_object_is_answered_at_once_and_watched_again(good: WatcherStage
 
 
 def test_reads_keep_an_object_awake(good: WatcherStage) -> None:
-    """Scenario 82."""
     good.asked()
     good.play.advance(50.0)
     good.read()
@@ -110,7 +109,7 @@ def test_a_read_that_waits_keeps_an_object_from_becoming_idle(good: WatcherStage
 def test_an_immutable_object_is_watched_no_longer_as_soon_as_it_is_seen(
     stage: WatcherStage,
 ) -> None:
-    """Scenario 81. A kubelet goes on until somebody reads it (rule W7)."""
+    """A kubelet goes on until somebody reads it (rule W7)."""
     stage.store.add(secret(immutable=True, a="1"))
     stage.refers()
     assert not stage.is_watched
@@ -133,7 +132,6 @@ def test_an_immutable_object_is_watched_no_longer_as_soon_as_it_is_seen(
 def test_only_what_is_immutable_is_watched_no_longer(
     silent: WatcherStage, before: tuple[JsonObject, ...], event: WatchEvent
 ) -> None:
-    """Scenario 81."""
     silent.hears(references(), listed(*before, at=11))
     assert silent.is_watched
     silent.hears(event)

@@ -1,4 +1,4 @@
-"""Pods that ran before the agent did: adopted, left alone, or stopped (K27, L9, X6, X26, scenario 66)."""
+"""Pods that ran before the agent did: adopted, left alone, or stopped (K27, L9, X6, X26)."""
 
 import pytest
 

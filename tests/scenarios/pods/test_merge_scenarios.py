@@ -1,4 +1,4 @@
-"""What becomes of a source's listings: scenarios 30 to 46 of the behaviour spec, by number.
+"""What becomes of a source's listings.
 
 A kubelet of old took partial messages (ADD, UPDATE, REMOVE of single pods); sources here tell
 complete listings only, as newer kubelets do, so each partial message stands as the listing it leads to.
@@ -33,7 +33,6 @@ def source() -> MergingSource:
 
 
 def test_a_new_pod_is_added_and_then_part_of_the_whole(source: MergingSource) -> None:
-    """Scenario 30."""
     foo = make_pod("foo", namespace="new")
     assert source.lists(foo) == ["ADD new/foo"]
 
@@ -42,25 +41,21 @@ def test_a_new_pod_is_added_and_then_part_of_the_whole(source: MergingSource) ->
 
 
 def test_the_namespace_is_not_validated_by_the_merge(source: MergingSource) -> None:
-    """Scenario 31."""
     assert source.lists(make_pod("foo", namespace="")) == ["ADD /foo"]
 
 
 def test_one_name_in_two_namespaces_is_two_pods(source: MergingSource) -> None:
-    """Scenario 32."""
     source.lists(FOO)
     assert source.lists(FOO, make_pod("foo", namespace="new")) == ["ADD new/foo"]
 
 
 @pytest.mark.parametrize("again", [FOO, edited(FOO)], ids=["same object", "equal object"])
 def test_an_unchanged_pod_is_not_told_again(source: MergingSource, again: Pod) -> None:
-    """Scenario 33."""
     source.lists(FOO)
     assert source.lists(again) == []
 
 
 def test_an_edited_pod_is_updated_and_removed_as_it_was_kept(source: MergingSource) -> None:
-    """Scenario 34."""
     source.lists(FOO)
     assert source.lists(FOO_EDITED) == ["UPDATE default/foo"]
     kept = source.kept(FOO.uid)
@@ -73,7 +68,6 @@ def test_an_edited_pod_is_updated_and_removed_as_it_was_kept(source: MergingSour
 
 
 def test_a_pod_whose_deletion_began_is_told_as_delete(source: MergingSource) -> None:
-    """Scenario 35."""
     source.lists(FOO)
     assert source.lists(make_pod("foo", deleting=True, image="registry.example/foo:1")) == [
         "DELETE default/foo"
@@ -81,7 +75,6 @@ def test_a_pod_whose_deletion_began_is_told_as_delete(source: MergingSource) -> 
 
 
 def test_a_listing_removes_adds_and_updates_in_this_order(source: MergingSource) -> None:
-    """Scenario 36."""
     source.lists(FOO, FOO2, FOO3)
     assert source.lists(make_pod("foo2", image="registry.example/other:1"), FOO3, FOO4) == [
         "REMOVE default/foo",
@@ -91,7 +84,6 @@ def test_a_listing_removes_adds_and_updates_in_this_order(source: MergingSource)
 
 
 def test_a_change_of_status_alone_is_reconciled(source: MergingSource) -> None:
-    """Scenario 37."""
     source.lists(FOO, FOO2, FOO3)
     assert source.lists(FOO, FOO2, FOO3) == []
 
@@ -106,7 +98,7 @@ def test_a_change_of_status_alone_is_reconciled(source: MergingSource) -> None:
 
 
 def test_the_first_listing_is_told_apart_even_when_it_is_empty(source: MergingSource) -> None:
-    """Scenario 38. Ours: the merge says that it was the first, in place of a kubelet's empty ADD."""
+    """Ours: the merge says that it was the first, in place of a kubelet's empty ADD."""
     first = source.merges()
     assert (first.first, first.changes) == (True, ())
     second = source.merges()
@@ -116,7 +108,6 @@ def test_the_first_listing_is_told_apart_even_when_it_is_empty(source: MergingSo
 
 
 def test_every_change_of_an_annotation_is_an_update(source: MergingSource) -> None:
-    """Scenario 39."""
     source.lists(FOO, FOO2, FOO3)
 
     def annotated(**annotations: str) -> Pod:
@@ -129,7 +120,6 @@ def test_every_change_of_an_annotation_is_an_update(source: MergingSource) -> No
 
 
 def test_a_change_of_a_label_is_an_update(source: MergingSource) -> None:
-    """Scenario 40."""
     source.lists(FOO, FOO2)
     relabelled = make_pod("foo2", annotations={"a": "blah"}, labels={"key": "another"})
     assert source.lists(FOO, relabelled) == ["UPDATE default/foo2"]
@@ -139,7 +129,6 @@ def test_a_change_of_a_label_is_an_update(source: MergingSource) -> None:
 def test_what_a_source_says_in_this_nodes_annotations_changes_nothing(
     source: MergingSource, annotation: str
 ) -> None:
-    """Scenario 41."""
     source.lists(FOO)
     kept = source.kept(FOO.uid)
     pretender = make_pod(
@@ -150,7 +139,7 @@ def test_what_a_source_says_in_this_nodes_annotations_changes_nothing(
 
 
 def test_another_config_mirror_is_seen(source: MergingSource) -> None:
-    """Scenario 41, where a kubelet says nothing and goes by the old value for ever (quirk K13).
+    """A kubelet says nothing and goes by the old value for ever (quirk K13).
 
     Ours: the annotation decides whether a pod is a mirror and of what, so a change is an update.
     """
@@ -160,7 +149,6 @@ def test_another_config_mirror_is_seen(source: MergingSource) -> None:
 
 
 def test_another_uid_under_the_same_name_is_another_pod(source: MergingSource) -> None:
-    """Scenario 42."""
     source.lists(make_pod("a", uid="uid1"))
     merged = source.merges(make_pod("a", uid="uid2"))
     assert [(change.op, change.pod.uid) for change in merged.changes] == [
@@ -170,7 +158,7 @@ def test_another_uid_under_the_same_name_is_another_pod(source: MergingSource) -
 
 
 def test_of_two_pods_with_one_full_name_the_first_is_taken(source: MergingSource) -> None:
-    """Scenario 43. Ours: the other one is returned with the reason, in place of an event."""
+    """Ours: the other one is returned with the reason, in place of an event."""
     taken, other = make_pod("a", uid="uid1"), make_pod("a", uid="uid2")
     merged = source.merges(taken, other)
     assert [change.pod.uid for change in merged.changes] == ["uid1"]
@@ -178,7 +166,7 @@ def test_of_two_pods_with_one_full_name_the_first_is_taken(source: MergingSource
 
 
 def test_a_change_of_status_in_the_first_listing_comes_with_its_pod(source: MergingSource) -> None:
-    """Scenario 44. Ours: nothing is known before the first listing, so it can only add.
+    """Ours: nothing is known before the first listing, so it can only add.
 
     A kubelet tells an empty ADD and a RECONCILE when partial messages came before the first SET.
     """
@@ -193,7 +181,7 @@ def test_a_change_of_status_in_the_first_listing_comes_with_its_pod(source: Merg
 
 
 def test_each_source_is_ready_by_itself() -> None:
-    """Scenario 45. Ours: a source that never lists keeps no other one waiting (quirk K27)."""
+    """Ours: a source that never lists keeps no other one waiting (quirk K27)."""
     file, api = MergingSource(FILE), MergingSource(API)
     file.lists(FOO)
     assert (file.memory.ready, api.memory.ready) == (True, False)
@@ -202,7 +190,7 @@ def test_each_source_is_ready_by_itself() -> None:
 
 
 def test_changes_and_the_whole_are_both_at_hand(source: MergingSource) -> None:
-    """Scenario 46. Ours: no notification modes; each merge has the changes, its memory the whole."""
+    """Ours: no notification modes; each merge has the changes, its memory the whole."""
     assert source.lists(FOO) == ["ADD default/foo"]
     assert source.lists(FOO_EDITED) == ["UPDATE default/foo"]
     assert source.memory.pods == (source.kept(FOO.uid),)

@@ -1,4 +1,4 @@
-"""What the pod index answers: scenarios 47 to 58 of the behaviour spec, by number."""
+"""What the pod index answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def index() -> PodIndex:
 
 
 def test_an_update_replaces_a_mirror_under_all_its_keys() -> None:
-    """Scenario 47, mirror."""
     index = PodIndex()
     index.add(MIRROR)
     changed = make_mirror(STATIC, uid="mirror-uid", annotations={"changed": "yes"})
@@ -32,7 +31,6 @@ def test_an_update_replaces_a_mirror_under_all_its_keys() -> None:
 
 @pytest.mark.parametrize("source", ["file", "api"], ids=["static", "normal"])
 def test_an_update_replaces_a_pod_under_all_its_keys(source: str) -> None:
-    """Scenario 47, static and normal pods."""
     index = PodIndex()
     index.add(make_pod("web", source=source))
     changed = make_pod("web", source=source, annotations={"changed": "yes"})
@@ -43,7 +41,7 @@ def test_an_update_replaces_a_pod_under_all_its_keys(source: str) -> None:
 
 
 def test_everything_set_is_found_by_every_key(index: PodIndex) -> None:
-    """Scenario 48. Ours: a pod without a mirror has ``None`` in place of an empty UID."""
+    """Ours: a pod without a mirror has ``None`` in place of an empty UID."""
     assert index.pods() == (STATIC, NORMAL)
     assert index.translate_uid(MIRROR.uid) == STATIC.uid
     assert index.get_by_full_name(FullName("mirror-static-pod-name_default")) is STATIC
@@ -64,32 +62,27 @@ def test_everything_set_is_found_by_every_key(index: PodIndex) -> None:
 def test_a_pod_is_returned_with_its_counterpart(
     index: PodIndex, asked: Pod, expected: tuple[Pod, Pod | None, bool]
 ) -> None:
-    """Scenario 49."""
     assert index.pod_and_mirror(asked) == expected
 
 
 def test_removal_of_the_mirror_leaves_no_orphan(index: PodIndex) -> None:
-    """Scenario 50."""
     index.remove(MIRROR)
     assert index.pods_and_mirrors() == ((STATIC, NORMAL), (), ())
     assert index.translate_uid(MIRROR.uid) == MIRROR.uid
 
 
 def test_removal_of_the_static_pod_leaves_an_orphaned_mirror(index: PodIndex) -> None:
-    """Scenario 51."""
     index.remove(STATIC)
     assert index.pods_and_mirrors() == ((NORMAL,), (MIRROR,), ("mirror-static-pod-name_default",))
 
 
 def test_removal_of_a_normal_pod_touches_nothing_else(index: PodIndex) -> None:
-    """Scenario 52."""
     index.remove(NORMAL)
     assert index.pods_and_mirrors() == ((STATIC,), (MIRROR,), ())
     assert index.mirror_of(STATIC) is MIRROR
 
 
 def test_only_static_pods_are_mapped_to_mirrors(index: PodIndex) -> None:
-    """Scenario 53."""
     assert index.static_to_mirror() == {STATIC.uid: MIRROR}
 
 
@@ -97,7 +90,6 @@ def test_only_static_pods_are_mapped_to_mirrors(index: PodIndex) -> None:
     "order", [(STATIC, MIRROR), (MIRROR, STATIC)], ids=["static first", "mirror first"]
 )
 def test_the_order_of_a_static_pod_and_its_mirror_does_not_matter(order: tuple[Pod, Pod]) -> None:
-    """Scenario 54."""
     index = PodIndex()
     index.add(order[0])
     index.add(order[1])
@@ -105,14 +97,13 @@ def test_the_order_of_a_static_pod_and_its_mirror_does_not_matter(order: tuple[P
 
 
 def test_a_static_pod_without_a_mirror_is_among_the_translations() -> None:
-    """Scenario 55. Ours: ``None`` in place of an empty UID."""
+    """Ours: ``None`` in place of an empty UID."""
     index = PodIndex()
     index.add(STATIC)
     assert index.uid_translations() == ({STATIC.uid: None}, {})
 
 
 def test_a_mirror_is_translated_to_the_successor_of_its_pod(index: PodIndex) -> None:
-    """Scenario 56."""
     successor = make_pod("mirror-static-pod-name", uid="static-uid-2")
     index.remove(STATIC)
     index.add(successor)
@@ -120,7 +111,7 @@ def test_a_mirror_is_translated_to_the_successor_of_its_pod(index: PodIndex) -> 
 
 
 def test_removal_of_a_pod_reveals_the_next_of_its_name() -> None:
-    """Scenario 57, where a kubelet finds nobody by name any more (quirk Q1)."""
+    """A kubelet finds nobody by name any more (quirk Q1)."""
     index = PodIndex()
     first, second = make_pod("a", uid="u1"), make_pod("a", uid="u2")
     index.add(first)
@@ -138,7 +129,7 @@ def test_removal_of_a_pod_reveals_the_next_of_its_name() -> None:
 
 
 def test_an_orphaned_mirror_stands_for_itself(index: PodIndex) -> None:
-    """Scenario 58, where a kubelet goes on translating to the dead pod (quirk Q2).
+    """A kubelet goes on translating to the dead pod (quirk Q2).
 
     Ours: translations are derived from who holds the name, so an orphan's UID is returned as it is.
     """

@@ -43,13 +43,13 @@ def test_the_first_listing_is_told_as_a_whole_and_changes_after_it(
     manager.lists(FILE, WEB, SHOP)
     assert subscriber.heard() == ["file are web shop"]
 
-    # Scenario 36: one went, one is another, one is as before, one is new.
+    # One went, one is another, one is as before, one is new.
     manager.lists(FILE, edited(SHOP, spec={"containers": []}), MAIL)
     assert subscriber.heard() == ["file: REMOVE web, ADD mail, UPDATE shop"]
 
 
 def test_an_empty_first_listing_says_that_the_source_is_ready(manager: PodManagerStage) -> None:
-    # Scenario 38, where a kubelet sends an empty ADD.
+    # A kubelet sends an empty ADD.
     subscriber = manager.subscriber()
     manager.lists(FILE)
     assert subscriber.heard() == ["file are"]
@@ -90,7 +90,7 @@ def test_changes_come_in_the_order_remove_add_update_delete_reconcile(
 
 
 def test_an_equal_listing_is_told_to_nobody(manager: PodManagerStage) -> None:
-    # Scenarios 33 and 37, and 41: the source's own word on the node's annotations does not count.
+    # The source's own word on the node's annotations does not count.
     subscriber = manager.subscriber()
     manager.lists(FILE, WEB)
     subscriber.drain()
@@ -103,7 +103,7 @@ def test_an_equal_listing_is_told_to_nobody(manager: PodManagerStage) -> None:
 def test_another_uid_under_one_name_is_removed_and_added_in_one_fact(
     manager: PodManagerStage,
 ) -> None:
-    # Scenario 42: the manifest was edited, and the UID is a digest of it.
+    # The manifest was edited, and the UID is a digest of it.
     subscriber = manager.subscriber()
     manager.lists(FILE, make_pod("web", uid="u1"))
     subscriber.drain()
@@ -118,7 +118,6 @@ def test_another_uid_under_one_name_is_removed_and_added_in_one_fact(
 
 
 def test_a_removal_carries_the_pod_as_it_was_kept(manager: PodManagerStage) -> None:
-    # Scenario 34.
     subscriber = manager.subscriber()
     manager.lists(FILE, make_pod("web", image="web:1"))
     manager.lists(FILE, make_pod("web", image="web:2"))
@@ -147,7 +146,7 @@ def test_a_terminal_pod_is_told_as_such(manager: PodManagerStage, phase: PodPhas
 
 
 def test_a_source_that_never_lists_holds_up_nobody(manager: PodManagerStage) -> None:
-    # Scenario 45, per source: a kubelet would not remove anything before the API server has listed.
+    # Per source: a kubelet would not remove anything before the API server has listed.
     subscriber = manager.subscriber()
     manager.lists(FILE, WEB, SHOP)
     manager.lists(FILE, WEB)
@@ -290,7 +289,6 @@ def test_an_unknown_pod_is_not_found(manager: PodManagerStage) -> None:
 
 
 def test_a_mirror_s_uid_finds_the_pod_that_it_shows(manager: PodManagerStage) -> None:
-    # Scenarios 48 and 54.
     mirror = make_mirror(WEB)
     manager.lists(FILE, WEB)
     manager.lists(API, mirror)
@@ -333,7 +331,6 @@ def test_a_pod_says_whether_the_node_must_not_do_without_it(
 
 
 def test_a_mirror_without_its_pod_is_an_orphan(manager: PodManagerStage) -> None:
-    # Scenarios 51 and 58.
     mirror = make_mirror(WEB)
     manager.lists(FILE, WEB, SHOP)
     manager.lists(API, mirror)
@@ -351,7 +348,6 @@ def test_a_mirror_without_its_pod_is_an_orphan(manager: PodManagerStage) -> None
 
 
 def test_a_static_pod_that_is_replaced_keeps_its_mirror(manager: PodManagerStage) -> None:
-    # Scenario 56.
     mirror = make_mirror(make_pod("web", uid="u1"))
     manager.lists(FILE, make_pod("web", uid="u1"))
     manager.lists(API, mirror)

@@ -171,7 +171,6 @@ def test_a_pod_whose_name_is_held_is_known_and_listed_but_not_served(
 
 
 def test_the_removal_of_the_holder_reveals_the_next(manager: PodManagerStage) -> None:
-    # Scenario 57, across sources.
     subscriber = manager.subscriber()
     manager.lists(FILE, FROM_FILE)
     manager.lists(HTTP, FROM_HTTP)

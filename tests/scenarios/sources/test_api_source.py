@@ -65,7 +65,6 @@ def test_it_says_why_the_node_that_there_is_gives_it_no_pods(source: ApiSourceSt
 
 
 def test_each_event_gives_a_complete_listing(source: ApiSourceStage) -> None:
-    """Scenario 27."""
     source.hears(all_are(pod("p")))
     assert source.listed() == ["default/p@v1"]
     source.hears(added(pod("q")))
@@ -80,7 +79,6 @@ def test_each_event_gives_a_complete_listing(source: ApiSourceStage) -> None:
 
 
 def test_pods_of_one_name_in_two_namespaces_are_two(source: ApiSourceStage) -> None:
-    """Scenario 28."""
     one, two = pod("p", namespace="one"), pod("p", namespace="two")
     source.hears(all_are(one, two))
     assert source.listed() == ["one/p@v1", "two/p@v1"]
@@ -89,7 +87,6 @@ def test_pods_of_one_name_in_two_namespaces_are_two(source: ApiSourceStage) -> N
 
 
 def test_an_empty_list_is_a_listing(source: ApiSourceStage) -> None:
-    """Scenario 29."""
     source.hears(all_are())
     assert source.listed() == []
     assert source.described().ready

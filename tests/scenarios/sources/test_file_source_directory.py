@@ -156,7 +156,7 @@ def test_scenario_11_what_is_no_manifest_gets_a_verdict_and_stops_nobody(
 @pytest.mark.parametrize(
     "broken",
     ["", BROKEN, "just words", pod_text("web").replace("main", "Not A Label"), b"\x01\x02\x03"],
-    ids=["empty", "syntax", "no pod", "invalid", "scenario 3: bytes"],
+    ids=["empty", "syntax", "no pod", "invalid", "bytes"],
 )
 def test_scenario_12_a_manifest_that_breaks_keeps_its_pod(
     files: FileSourceStage, broken: str | bytes

@@ -1,4 +1,4 @@
-"""What the URL answers, and which pods come of it: scenarios 15 to 21 and what belongs to them."""
+"""What the URL answers, and which pods come of it."""
 
 from __future__ import annotations
 

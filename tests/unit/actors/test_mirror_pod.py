@@ -96,13 +96,11 @@ def test_the_document_is_the_pod_with_a_mark_an_owner_and_nothing_of_its_own() -
     ],
 )
 def test_a_full_name_has_two_parts(full_name: str, parts: tuple[str, str]) -> None:
-    # Scenario 59.
     assert full_name_parts(FullName(full_name)) == parts
 
 
 @pytest.mark.parametrize("full_name", ["barfoo", "bar_foo_foo", "", "bar_", "_foo"])
 def test_other_names_are_refused(full_name: str) -> None:
-    # Scenario 59.
     with pytest.raises(ValueError, match="<name>_<namespace>"):
         full_name_parts(FullName(full_name))
 

@@ -1,4 +1,4 @@
-"""What the keeper of pods decides, without actors: scenarios 88 to 92, and the corners of rule K27."""
+"""What the keeper of pods decides, without actors, with the corners of rule K27."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.support.files.manifest_files import (
 
 
 def test_a_renamed_file_changes_nothing(observer: Observer) -> None:
-    # Scenario 10; a kubelet removes the pod and adds it again. The order of names changes, too.
+    # A kubelet removes the pod and adds it again. The order of names changes, too.
     before = observer.sees(manifest("a", "name=web", inode=1), manifest("b", "name=db"))
     observer.decoded.clear()
 

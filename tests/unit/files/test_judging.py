@@ -134,7 +134,7 @@ def test_an_edit_that_leaves_the_pod_equal_leaves_it_identical(observer: Observe
 
 @pytest.mark.parametrize("broken", ["rubbish", "", FIFO], ids=["syntax", "empty", "fifo"])
 def test_a_file_that_was_good_once_keeps_its_pod(observer: Observer, broken: str) -> None:
-    # Scenario 12; a kubelet removes the pod at its next listing.
+    # A kubelet removes the pod at its next listing.
     before = observer.sees(manifest("web", "name=web"))
 
     after = observer.sees_for_a_second(manifest("web", broken))
@@ -164,7 +164,7 @@ def test_a_file_that_breaks_twice_still_keeps_its_pod(observer: Observer) -> Non
 
 
 def test_a_removed_file_takes_its_pod_along_and_never_gives_it_back(observer: Observer) -> None:
-    # Scenario 13: a kubelet brings "a" back with the first file that is made afterwards (K3).
+    # A kubelet brings "a" back with the first file that is made afterwards (K3).
     observer.sees(manifest("a", "name=a"))
     observer.sees(at=1)
     assert names(observer.sees(at=2)) == []
@@ -234,7 +234,6 @@ def test_a_real_manifest_is_read_kept_and_mended() -> None:
 
 
 def test_a_pod_list_in_a_file_is_rejected() -> None:
-    # Scenario 14.
     seen = judge(
         FileState(), listing_of('{"apiVersion": "v1", "kind": "PodList"}'), real_decode, now=NOON
     )

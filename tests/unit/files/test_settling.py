@@ -193,7 +193,7 @@ def test_the_first_listing_waits_for_every_file_to_settle(observer: Observer) ->
 
 
 def test_a_path_that_is_missing_at_first_is_an_empty_listing(observer: Observer) -> None:
-    # Scenario 1: the source is ready, and says what is wrong.
+    # The source is ready, and says what is wrong.
     seen = observer.hears(MISSING)
 
     assert seen.served == ()

@@ -109,7 +109,7 @@ def test_a_name_gets_the_lower_case_node(node: str, name: str, made: str) -> Non
 
 
 def test_an_upper_case_name_is_refused() -> None:
-    # Scenario 22: this is why the node's part is lower-cased.
+    # This is why the node's part is lower-cased.
     assert refused(edited("metadata.name", "static-pod1-NODE1")).code == RejectReason.INVALID
 
 
@@ -179,7 +179,6 @@ def test_a_pod_of_a_file_tolerates_every_taint_once(given: Any, made: Any) -> No
 
 
 def test_a_pod_of_a_url_tolerates_what_it_says() -> None:
-    # Scenario 17.
     document = edited("metadata", {"name": "foo", "uid": "111", "namespace": "mynamespace"})
     pod = decoded(document, ManifestRules(node_name="different-value", source=HTTP)).pod
     assert (pod.display_name, pod.uid) == ("mynamespace/foo-different-value", "111")
@@ -188,7 +187,6 @@ def test_a_pod_of_a_url_tolerates_what_it_says() -> None:
 
 
 def test_status_is_kept_but_for_its_phase() -> None:
-    # Scenario 23.
     status = {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}], "podIP": "10.0.0.1"}
     pod = decoded(edited("status", status)).pod
     assert pod.document["status"] == status | {"phase": "Pending"}
@@ -280,7 +278,6 @@ def test_a_priority_that_a_mirror_could_not_have_is_warned_of(
     name: str,
     warned: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    # Scenario 26.
     document = json.loads(edited("spec.priority", priority))
     document["spec"]["priorityClassName"] = name
     warnings = decoded(json.dumps(document)).warnings

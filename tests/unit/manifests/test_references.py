@@ -157,7 +157,7 @@ def test_a_reference_says_what_it_names_and_what_for(
 
 
 def test_no_other_text_of_a_pod_is_taken_for_a_name() -> None:
-    # Scenario 78, and rule R4: claims, service accounts, tokens, certificates, images, claim templates.
+    # Rule R4: claims, service accounts, tokens, certificates, images, claim templates.
     paths = [path for path, _ in texts(SCHEMA)]
     assert len(paths) > 500
     assert {path for path in paths if found_in(filled(path))} == set(REFERENCES)

@@ -63,7 +63,6 @@ ONLY_THE_API_CAN_ANSWER: list[tuple[tuple[str, Any], str]] = [
     (volume(persistentVolumeClaim={"claimName": "A"}), "persistentvolumeclaims"),
     (volume(ephemeral={"volumeClaimTemplate": {"spec": {"volumeName": "a"}}}), "persistentvol"),
     (projected(serviceAccountToken={"path": "a"}), "serviceaccounts"),
-    # Scenario 24.
     (projected(clusterTrustBundle={"path": "a", "name": "b"}), "clustertrustbundles"),
     (projected(podCertificate={"signerName": "a/b", "keyType": "ED25519"}), "podcertificates"),
 ]

@@ -41,7 +41,7 @@ def enter(index: ReferenceIndex, entry: str) -> int:
     return index.references(DB).pods
 
 
-# Scenario 84, and quirk K21: there is no count that could go below zero.
+# Quirk K21: there is no count that could go below zero.
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
