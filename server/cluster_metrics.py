@@ -57,7 +57,7 @@ def _watches(watches: WatchesDescribed) -> Iterable[Metric]:
     )
     yield gauge(
         "actorlet_watch_connections",
-        "Connections that these are multiplexed over.",
+        "Connections that watches are multiplexed over.",
         (),
         {(): watches.connections},
     )

@@ -61,26 +61,26 @@ class _Once(Collector):
 def exposition(measured: Measurements) -> bytes:
     """Return the metrics in Prometheus' text format, those of the process included."""
     registry = CollectorRegistry()
-    registry.register(
-        _Once(
-            [
-                *_node(measured.node_name),
-                *_pods(measured.pods, measured.running.statuses),
-                *_running(measured),
-                *_sources(measured.sources),
-                *_tree(measured.tree),
-                *_roles(measured.roles),
-                *_dead_letters(measured.dead_letters),
-                *object_metrics(measured.objects),
-                *feed_metrics(measured.feed),
-                *(cluster_metrics(measured.cluster) if measured.cluster else ()),
-            ]
-        )
-    )
+    registry.register(_Once(families(measured)))
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     GCCollector(registry=registry)
     return generate_latest(registry)
+
+
+def families(measured: Measurements) -> Iterable[Metric]:
+    """Yield the metrics of the agent."""
+    yield from _node(measured.node_name)
+    yield from _pods(measured.pods, measured.running.statuses)
+    yield from _running(measured)
+    yield from _sources(measured.sources)
+    yield from _tree(measured.tree)
+    yield from _roles(measured.roles)
+    yield from _dead_letters(measured.dead_letters)
+    yield from object_metrics(measured.objects)
+    yield from feed_metrics(measured.feed)
+    if measured.cluster:
+        yield from cluster_metrics(measured.cluster)
 
 
 def _node(name: str) -> Iterable[Metric]:
@@ -100,7 +100,10 @@ def _pods(pods: PodsDescribed | Unanswered, statuses: StatusesDescribed | None) 
     desired = {("",): pods.regular_pods, ("true",): pods.static_pods}
     yield gauge("kubelet_desired_pods", "Pods that this node should have.", ("static",), desired)
     yield gauge(
-        "kubelet_active_pods", "Of these, pods not yet terminal.", ("static",), _by_static(active)
+        "kubelet_active_pods",
+        "Pods that have not ended.",
+        ("static",),
+        _by_static(active),
     )
     yield gauge("kubelet_mirror_pods", "Mirror pods known.", (), {(): len(pods.mirrors)})
     yield gauge(
@@ -186,7 +189,9 @@ def _tree(tree: TreeSummary | Unanswered) -> Iterable[Metric]:
         waiting[role,] += group.mailbox
         states.update({(role, state): count for state, count in group.states.items()})
     yield gauge("actorlet_actors", "Actors by role and state.", ("actor", "state"), states)
-    yield gauge("actorlet_mailbox_depth", "Messages that wait.", ("actor",), waiting)
+    yield gauge(
+        "actorlet_mailbox_depth", "Messages that wait for their actor.", ("actor",), waiting
+    )
 
 
 def _role(name: str) -> str:

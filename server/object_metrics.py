@@ -24,7 +24,7 @@ def object_metrics(kinds: Iterable[ObjectsDescribed | Unanswered]) -> Iterable[M
     )
     yield counter(
         "actorlet_object_decisions",
-        "What pods wanted done about such changes.",
+        "What pods wanted done about changes of objects.",
         ("kind", "action"),
         {(each.kind, action): n for each in described for action, n in each.decisions.items()},
     )

@@ -64,7 +64,7 @@ def probez(state: ProbeState) -> Iterator[str]:
 def probe_exposition(state: ProbeState) -> bytes:
     """Return the metrics of probes in Prometheus' text format, by a kubelet's names."""
     registry = CollectorRegistry()
-    registry.register(_Given(tuple(_families(state))))
+    registry.register(_Given(tuple(probe_families(state))))
     return generate_latest(registry)
 
 
@@ -159,7 +159,8 @@ def _attempts(begun: AttemptsBegun | None) -> Mapping[str, Any] | None:
 # Metrics.
 
 
-def _families(state: ProbeState) -> Iterator[Metric]:
+def probe_families(state: ProbeState) -> Iterator[Metric]:
+    """Yield the metrics of probes; none as long as nobody tells of them."""
     if state.probes is None or state.answers is None:
         return
     total = CounterMetricFamily(

@@ -21,10 +21,12 @@ def volume_metrics(volumes: VolumesDescribed) -> Iterable[Metric]:
         ("plugin_name", "state"),
         {(plugin, state.value): count for (plugin, state), count in volumes.states.items()},
     )
-    yield counter("actorlet_volume_writes", "Writes that readers saw.", (), {(): volumes.writes})
+    yield counter(
+        "actorlet_volume_writes", "Writes of volumes that readers saw.", (), {(): volumes.writes}
+    )
     yield counter(
         "actorlet_volume_written_bytes",
-        "Bytes of the files of these writes.",
+        "Bytes of the files of volumes that were written.",
         (),
         {(): volumes.written_bytes},
     )

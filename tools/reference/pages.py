@@ -9,6 +9,7 @@ from typing import Final
 from tools.reference.endpoints import endpoints_page
 from tools.reference.fields import fields_page
 from tools.reference.flags import flags_page
+from tools.reference.metrics import metrics_page
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -16,6 +17,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/reference/flags.md": flags_page,
     "docs/reference/fields.md": fields_page,
     "docs/reference/endpoints.md": endpoints_page,
+    "docs/reference/metrics.md": metrics_page,
 }
 """What returns the text of each page, by its path in the checkout."""
 

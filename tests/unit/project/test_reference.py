@@ -36,3 +36,12 @@ def test_what_is_said_of_a_path_is_said_of_one_that_is_served() -> None:
     served = [route for routes in served_routes().values() for route in routes]
     assert set(ASKED) <= {route.path for route in served}
     assert [route.path for route in served if not route.says] == []
+
+
+def test_every_metric_that_is_named_in_the_server_is_in_the_reference() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "server").glob("*.py"))
+    prefixes = "kubelet|actorlet|prober|volume_manager|rest_client"
+    named = set(re.findall(rf'"((?:{prefixes})_[a-z_]+)"', code))
+    page = PAGES["docs/reference/metrics.md"]()
+    assert len(named) > 60
+    assert {name for name in named if f"`{name}" not in page} == set()
