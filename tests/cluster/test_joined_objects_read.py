@@ -117,6 +117,7 @@ def test_a_read_waits_for_the_permission_that_comes_with_the_binding(
     onlooker.admin.add(secret("db"))
     pod = onlooker.admin.add(using("web", secrets=["db"], node=""))
     with insider(folder, cluster.kubeconfig()) as reader:
+        eventually(reader.is_connected)  # after five seconds of refusals a read has failed
         # The agent is so early here that the Node authorizer cannot know of the pod.
         answers = reader.begin_to_read(pod, "db")
         eventually(lambda: reader.forbidden() >= 2)

@@ -27,7 +27,7 @@ SOON = 5.0
 KEYS = {"name": "keys", "mountPath": "/keys"}
 LOGIN = {"name": "keys", "secret": {"secretName": "login"}}
 FOLLOWS = (
-    "last=; while true; do now=$(cat {0} 2>/dev/null);"
+    "last=; while true; do now=$(cat {0} 2>/dev/null || echo $last);"
     ' if [ "$now" != "$last" ]; then last=$now; echo "$now" >> /told/said; fi; sleep 0.02; done'
 )
 

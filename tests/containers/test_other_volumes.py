@@ -122,6 +122,7 @@ def test_a_part_of_a_volume_is_never_updated_until_its_container_starts_again(
     agent.await_said("web", "one one")
     agent.keep("ConfigMap", "settings", key="two")
     agent.await_said("web", "one one", "two one")
+    agent.await_running("web")
     agent.containerd.kill_task(agent.status("web")["containerID"].partition("://")[2])
     agent.await_said("web", "one one", "two one", "two two")
     agent.withdraw("web")
@@ -153,12 +154,11 @@ def test_what_the_runtime_cannot_mount_is_refused_by_its_name_and_others_run(
     agent.mount("good", RESTS, [], [])
     agent.up()
     agent.await_said("good", "rests")
-    state = eventually(lambda: (agent.status("bad").get("state") or {}).get("waiting"), PATIENT)
-    eventually(
-        lambda: agent.status("bad")["state"]["waiting"]["reason"] == "CreateContainerConfigError"
-    )
-    state = agent.status("bad")["state"]["waiting"]
-    assert (
-        'volume "model" is an image, which this container runtime does not mount'
-        in state["message"]
-    )
+    said = 'volume "model" is an image, which this container runtime does not mount'
+
+    def is_refused() -> bool:
+        waiting = (agent.status("bad").get("state") or {}).get("waiting") or {}
+        is_so = waiting.get("reason") == "CreateContainerConfigError"
+        return is_so and said in waiting["message"]
+
+    eventually(is_refused, PATIENT)

@@ -15,6 +15,7 @@ from tests.support.builders import make_pod
 from tests.support.containers.configured import ConfiguredPods, script_pod
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX, NAMED_USER, NUMERIC_USER
+from tests.support.wire.client import PATIENCE
 
 
 @pytest.fixture
@@ -277,7 +278,8 @@ def test_a_port_of_the_node_leads_to_the_pod(networked: ConfiguredPods) -> None:
     gateway = networked.ips(sandbox)[0].rpartition(".")[0] + ".1"
 
     def heard() -> bytes:
-        with socket.create_connection((gateway, port), 1) as connection:
+        # Who listens there takes one connection, and no other after it.
+        with socket.create_connection((gateway, port), PATIENCE) as connection:
             return connection.recv(100)
 
     assert eventually(heard) == b"hello\n"

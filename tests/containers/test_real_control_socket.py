@@ -42,9 +42,8 @@ def test_logs_are_read_by_instance_and_commands_run(agent: WholeAgent) -> None:
     assert run(agent, "logs", "web", "--tail", "2") == (0, "second\nthird\n")
     assert run(agent, "exec", "web", "--", "sh", "-c", "echo $NAME; exit 4") == (4, "web\n")
     # The instance that ends has its log still when another one runs.
-    (agent.told / "web.ends").write_text("3")
+    agent.end("web", 3)
     agent.await_running("web", restarts=1)
-    (agent.told / "web.ends").unlink()
     code, said = run(agent, "logs", "web", "-p")
     assert (code, said.splitlines()[0]) == (0, "first")
 
@@ -52,7 +51,8 @@ def test_logs_are_read_by_instance_and_commands_run(agent: WholeAgent) -> None:
 def test_a_log_is_followed_line_by_line_until_its_container_ends(agent: WholeAgent) -> None:
     agent.begins()
     says = "while [ ! -e /told/$NAME.ends ]; do [ -e /told/more ] && rm /told/more && echo more;"
-    agent.serve("web", f"say begins; echo begins; {says} sleep 0.05; done; echo ends; sleep 1000")
+    script = f"say begins; echo begins; {says} sleep 0.05; done; echo ends; sleep 1000"
+    agent.serve("web", script, terminationGracePeriodSeconds=1)
     agent.await_serving("web")
     environment = {**os.environ, "ACTORLET_ROOT_DIR": str(agent.root_dir)}
     with subprocess.Popen(

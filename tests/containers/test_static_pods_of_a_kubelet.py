@@ -20,7 +20,8 @@ from tests.support.containers.as_a_kubelet import AsAKubelet, static_uid
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX, SERVER
 
-PATIENCE = 30.0
+PATIENCE = 90.0
+"""Seconds. Only a failing test waits as long."""
 
 
 class NodeOfAKubelet:
@@ -253,7 +254,7 @@ def test_an_agent_that_is_killed_again_and_again_meanwhile_ends_the_same_way(
     for mark in marks:
         node.agent.log_file.unlink(missing_ok=True)
         node.launches(*flags)
-        node.agent.logs(mark)
+        node.agent.logs(mark, PATIENCE)
         node.dies()
         assert all(len(node.live(name)) <= 1 for name in names)
     node.starts(*flags)

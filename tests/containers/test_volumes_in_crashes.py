@@ -19,9 +19,9 @@ from tests.support.containers.whole_agent import PATIENT
 
 KEYS = {"name": "keys", "mountPath": "/keys"}
 CHANGES_A_SECOND = 100
-CHANGED_FOR = 10.0
-SHOWN_WITHIN = 0.25
-"""Seconds after the last change."""
+CHANGED_FOR = 5.0
+SHOWN_WITHIN = 5.0
+"""Seconds after the last change, also on a machine that does much else."""
 KILLS = 5
 NAMES = ("a", "b", "c")
 

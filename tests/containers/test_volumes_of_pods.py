@@ -143,6 +143,7 @@ def test_a_secret_that_goes_while_it_is_used_stays_in_the_files_of_who_has_it(
     agent.await_said("web", "one", "rests")
     agent.drop("Secret", "login")
     eventually(lambda: agent.waits_for("web", "login"), PATIENT)
+    agent.await_running("web")
     agent.containerd.kill_task(agent.status("web")["containerID"].partition("://")[2])
     agent.await_said("web", "one", "rests", "one", "rests")
 

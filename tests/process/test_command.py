@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 LOOP = """\
 apiVersion: v1

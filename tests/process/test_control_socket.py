@@ -17,7 +17,7 @@ import pytest
 from command.control_api import UnixConnection
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 TWO = """\
 apiVersion: v1

@@ -13,7 +13,7 @@ import pytest
 from tests.support.agent.process import ROOT, eventually
 from tests.support.wire.client import PATIENCE
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 
 def program(make: str, before: str = "", meanwhile: str = "pass") -> list[str]:

@@ -17,7 +17,7 @@ from tests.support.agent.process import ROOT, eventually, manifest
 from tests.support.wire.client import PATIENCE
 from tests.support.wire.ports import free_ports
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 Launcher: TypeAlias = tuple[str, ...]
 

@@ -13,7 +13,7 @@ from tests.support.agent.process import AgentProcess, eventually, manifest
 from tests.support.wire.http1_server import http1_server, reply
 from tests.support.wire.ports import free_ports
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 RUNTIME = "--runtime=examples.virtual_node:ProcessNode"
 PODS = ROOT / "examples" / "virtual-node" / "pods"

@@ -11,7 +11,7 @@ from tests.support.agent.process import AgentProcess, manifest
 from tests.support.kube.kubeconfigs import Kubeconfig
 from tests.support.wire.ports import free_ports
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 FOR_SETTINGS = {"click", "pydantic", "pydantic_core"}
 """What reads flags and configuration files."""

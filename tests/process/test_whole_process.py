@@ -18,7 +18,7 @@ import pytest
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
 from tests.support.wire.client import PATIENCE
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 KUBEADM = ROOT / "tests" / "fixtures" / "configurations" / "kubeadm.yaml"
 

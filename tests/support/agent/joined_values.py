@@ -56,12 +56,18 @@ class Insider:
 
     def forbidden(self) -> int:
         """Return how many lists and watches were answered with a 403."""
+        return self._answered("403")
 
+    def is_connected(self) -> bool:
+        """Whether any list or watch was answered as it should be."""
+        return self._answered("200") > 0
+
+    def _answered(self, wanted: str) -> int:
         def question(reply_to: Port[WatchesDescribed]) -> DescribeWatches:
             return DescribeWatches(reply_to=reply_to)
 
         described = self._system.ask(self._system.address(WATCHES), question)
-        return sum(count for (code, *_), count in described.requests.items() if code == "403")
+        return sum(count for (code, *_), count in described.requests.items() if code == wanted)
 
     def _answer(self, pod: PodUid, name: str, within: Seconds) -> ObjectRead | None:
         def question(reply_to: Port[ObjectRead]) -> GetObject:

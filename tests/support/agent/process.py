@@ -25,6 +25,8 @@ from tests.support.wire.ports import free_ports
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[3]
+LIFE_PATIENCE = 60.0
+"""Seconds for the start and the end of a process, which compete with those of other tests."""
 QUESTIONS = 5
 """How often an agent is asked, one of whose actors is too slow for two seconds."""
 _pause = threading.Event()
@@ -121,7 +123,7 @@ class AgentProcess:
     def start_on_manifests(self, *flags: str, **more: Any) -> Self:
         """Start it on its directory, and return once it is ready."""
         self.start(f"--pod-manifest-path={self.manifests}", *flags, **more)
-        eventually(self.is_ready)
+        eventually(self.is_ready, LIFE_PATIENCE)
         return self
 
     def is_ready(self) -> bool:
@@ -184,7 +186,7 @@ class AgentProcess:
         """Send it a signal."""
         self.process.send_signal(number)
 
-    def ends(self, within: float = PATIENCE) -> int:
+    def ends(self, within: float = LIFE_PATIENCE) -> int:
         """Return its exit code; fails when it goes on."""
         return self.process.wait(within)
 

@@ -60,6 +60,11 @@ class Program:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, if it runs."""
         if self._process is not None:

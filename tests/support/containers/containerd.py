@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -195,7 +196,7 @@ class Containerd:
     def wipe(self) -> None:
         """Have it run, without sandboxes, containers and a network, with the images of the beginning."""
         self.resume()
-        if not self.is_ready():
+        if not self._gets_ready():
             self.restart()
         try:
             self._remove_sandboxes()
@@ -216,6 +217,13 @@ class Containerd:
             self._number.close()
         leftovers.remove_world(self.folder)
         os.close(self._lock)
+
+    def _gets_ready(self) -> bool:
+        """Return whether the daemon that runs takes pods, which takes a while after it was suspended."""
+        if self._program.is_running:
+            with suppress(AssertionError):
+                return eventually(self.is_ready)
+        return False
 
     def _is_removed(self, container: str) -> bool:
         """Remove a container, unless its task is just being deleted, and return whether it is gone."""

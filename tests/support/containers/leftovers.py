@@ -36,10 +36,13 @@ TASKS: Final = f"state/io.containerd.runtime.v2.task/{NAMESPACE}"
 
 def own_folder() -> tuple[Path, int]:
     """Make a folder, and return it with the descriptor that says that it is ours while it is open."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    return folder, lock
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.fstat(lock).st_nlink:
+            return folder, lock
+        os.close(lock)  # Somebody else has swept it before it was locked.
 
 
 def sweep() -> list[Path]:

@@ -20,11 +20,11 @@ from volumes.mounts.system_calls import KernelMounts
 
 TOLD: Final = {"name": "told", "mountPath": "/told"}
 FOLLOWS: Final = (
-    "last=; while true; do now=$(cat $FILE 2>/dev/null);"
+    "last=; while true; do now=$(cat $FILE 2>/dev/null || echo $last);"
     ' if [ "$now" != "$last" ]; then last=$now; say "$now"; fi; sleep 0.02; done'
 )
 """Says each content of ``$FILE`` that it sees."""
-RESTS: Final = "say rests; trap 'exit 0' TERM; while true; do sleep 0.05; done"
+RESTS: Final = "trap 'exit 0' TERM; say rests; while true; do sleep 0.05; done"
 
 
 class VolumeAgent(WholeAgent):

@@ -19,9 +19,9 @@ PATIENT: Final = 60.0
 """Seconds. Only a failing test waits as long."""
 SERVES: Final = (
     "trap 'say term; exit 3' TERM; say begins; while [ ! -e /told/$NAME.ends ]; do sleep 0.05; done;"
-    " say ends; exit $(cat /told/$NAME.ends)"
+    " say ends; code=$(cat /told/$NAME.ends); rm /told/$NAME.ends; exit $code"
 )
-"""Runs until it is stopped, or told with which code to end."""
+"""Runs until it is stopped, or told with which code to end. The next instance is told nothing yet."""
 
 
 class WholeAgent(AgentProcess):
@@ -99,6 +99,12 @@ class WholeAgent(AgentProcess):
             "command": ["sh", "-c", f"{saying()} {script}"],
             "volumeMounts": [{"name": "told", "mountPath": "/told"}],
         }
+
+    def end(self, name: str, code: int) -> None:
+        """Tell the container of a pod to end with a code."""
+        beside = self.told / f".{name}.ends"
+        beside.write_text(str(code))
+        beside.replace(self.told / f"{name}.ends")
 
     # --- what is seen ----------------------------------------------------------------------------------
 

@@ -168,13 +168,13 @@ class CriPods:
         assert found is not None
         return found
 
-    def is_away(self, *, within: float = COMES_WITHIN) -> None:
+    def is_away(self) -> None:
         """Wait until the runtime says that it cannot be asked."""
-        wait_until(lambda: bool(self.described().trouble), within)
+        wait_until(lambda: bool(self.described().trouble), COMES_WITHIN)
 
-    def is_there(self, *, within: float = COMES_WITHIN) -> None:
+    def is_there(self) -> None:
         """Wait until the runtime has no trouble."""
-        wait_until(lambda: not self.described().trouble, within)
+        wait_until(lambda: not self.described().trouble, COMES_WITHIN)
 
     def described(self) -> RuntimeDescribed:
         def question(reply_to: Port[RuntimeDescribed]) -> Any:

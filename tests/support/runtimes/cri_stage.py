@@ -43,8 +43,8 @@ from tests.support.kernel.stage import PATIENT_ROOT, Stage, StagedActor, stage_f
 LOOK_EVERY: Final = 0.02
 """Seconds between two looks at whether something has come."""
 
-READY_WITHIN: Final = 5.0
-"""Seconds until a runtime that is there has been found."""
+READY_WITHIN: Final = 45.0
+"""Seconds until a runtime that is there has been found. Only a failing test waits as long."""
 
 
 class CriStage:
