@@ -12,6 +12,9 @@ PURE := \
     command/answers.py command/event_lines.py command/health_checks.py command/moments.py command/pod_words.py command/reading.py command/reasons.py \
     command/references.py command/selecting.py command/server_names.py command/tables.py command/wording.py \
     server/reasons/* \
+    command/top/agent_lines.py command/top/connection.py command/top/details.py command/top/help.py command/top/keys.py \
+    command/top/lines.py command/top/lists.py command/top/looking.py command/top/pace.py command/top/pages.py command/top/screen.py \
+    command/top/state.py \
     kernel/* messages/* manifests/* stores/* settings/* volumes/content/* volumes/payload.py \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
     probes/agenda.py probes/counting.py probes/exchanges.py probes/grpc_exchanges.py probes/http2_frames.py probes/http_answers.py probes/http_requests.py probes/preparing.py probes/specs.py probes/thresholds.py probes/timing.py \

@@ -65,6 +65,11 @@ class AgentApi:
         """Where the agent is, as people name it."""
         return str(self._server)
 
+    @property
+    def place(self) -> AgentPlace:
+        """Where the agent is, for whoever speaks with it otherwise."""
+        return self._server
+
     def document(self, path: str) -> Document:
         """Return the object that ``path`` answers. Raises ``NoAnswerError``."""
         return self.answered(path)[0]
