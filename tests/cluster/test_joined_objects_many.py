@@ -27,8 +27,8 @@ from tests.support.cluster.fixtures import STOPS_IT
 
 pytestmark = [pytest.mark.cluster, STOPS_IT, pytest.mark.timeout(120)]
 
-RESYNCED_WITHIN = 10.0
-"""Seconds from the moment at which the API server is ready."""
+RESYNCED_WITHIN = 40.0
+"""Seconds from the moment at which the API server is ready, also on a machine that does much else."""
 MOST_REQUESTS = 2500.0
 """A second."""
 MOST_CONNECTIONS = 13

@@ -373,7 +373,11 @@ def test_a_container_that_cannot_be_started_is_made_anew(stage: ScriptedStage) -
     stage.containers.next(StartContainer, REFUSED)
     stage.run(ONE)
     assert stage.waits() == {"a": "RunContainerError"}
-    stage.play.advance(11)
+    assert ("Failed", "Error: the runtime said no") in stage.said()
+    stage.play.advance(9)
+    assert stage.containers.alive() == []
+    stage.play.advance(2)
+    assert stage.waits() == {}
     assert stage.containers.taken() == [
         "run sandbox 0",
         "create a-0",

@@ -27,7 +27,7 @@ OF_EACH_KIND: Final = 500
 PODS: Final = 20
 HANDS: Final = 8
 """Requests under way at a time."""
-SYNCED_WITHIN: Final = 30.0
+SYNCED_WITHIN: Final = 60.0
 """Seconds. Two idle cores take one."""
 ITS_OWN: Final = 1
 """What the API server watches itself within a namespace: the ConfigMap about its authentication."""

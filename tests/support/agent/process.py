@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
 from tests.support.canary import LOOKOUT
+from tests.support.parents import dies_with_us
 from tests.support.volumes.sweeping import sweep
 from tests.support.wire.client import PATIENCE, SLOW, Answer, NotYet, fetch
 from tests.support.wire.ports import free_ports
@@ -101,6 +102,7 @@ class AgentProcess:
     ) -> Self:
         """Start it, by ``launcher`` if that is given; its log goes to ``log_file`` or ``stderr``."""
         command = [
+            *dies_with_us(),
             *launcher,
             sys.executable,
             str(ROOT / "run.py"),

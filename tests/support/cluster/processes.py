@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -11,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
+
+from tests.support.parents import dies_with_us
 
 READY_WITHIN = 60.0
 """Seconds for one program. Two idle cores take 2 to 3."""
@@ -36,7 +37,7 @@ class Program:
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self._name = Path(command[0]).name
         self._log = log
-        self._command = [*_dies_with_us(), *command]
+        self._command = [*dies_with_us(), *command]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, is_ready: Callable[[], bool]) -> None:
@@ -81,8 +82,3 @@ class Program:
         self.kill()
         tail = self._log.read_text(errors="replace")[-TAIL:]
         raise StartError(f"{self._name} {what}; its log ends with:\n{tail}")
-
-
-def _dies_with_us() -> list[str]:
-    """Return what to put before a command so that it ends with its parent, even by SIGKILL."""
-    return ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []

@@ -12,7 +12,7 @@ from tests.support.canary import LOOKOUT
 
 M = TypeVar("M")
 
-PATIENCE = 10.0
+PATIENCE = 45.0
 """Seconds to wait for a message that should come. Only a failing test waits this long."""
 
 _WITH_VALUES = frozenset(f"messages.{name}" for name in ("objects", "watches", "api", "tokens"))

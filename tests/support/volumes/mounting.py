@@ -11,7 +11,7 @@ import pytest
 from typing_extensions import override
 
 from tests.support.containers.needs import CAP_SYS_ADMIN, capabilities
-from tests.support.volumes.sweeping import sweep
+from tests.support.volumes.sweeping import sweep, sweep_garbage
 from volumes.mounts.mount_table import MountPoint
 from volumes.mounts.system_calls import KernelMounts, MountCalls, MountFlag
 
@@ -45,6 +45,12 @@ class RefusingMounts(MountCalls):
     @override
     def kind_of(self, descriptor: int) -> int:
         return KernelMounts().kind_of(descriptor)
+
+
+def pytest_sessionstart() -> None:
+    """Unmount what killed runs have left, so that pytest can remove it."""
+    if os.geteuid() == 0:
+        sweep_garbage()
 
 
 @pytest.fixture

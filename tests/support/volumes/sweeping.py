@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,3 +17,12 @@ def sweep(place: Path) -> list[str]:
         with suppress(OSError):
             KernelMounts().unmount(each.path, lazily=True)
     return [each.path for each in found]
+
+
+def sweep_garbage() -> list[str]:
+    """Unmount what runs that were killed have left where pytest tries to remove it; return what there was.
+
+    It renames a directory first, so nobody uses what it could not remove.
+    """
+    places = Path(tempfile.gettempdir()).glob("pytest-of-*/garbage-*")
+    return [path for place in places for path in sweep(place)]

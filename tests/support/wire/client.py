@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tests.support.canary import LOOKOUT
 
-PATIENCE = 15.0
+PATIENCE = 45.0
 """Seconds until an answer is missed. Only a failing test waits this long."""
 SLOW: Final = "did not answer within"
 """What an agent says of an actor that takes too long, wherever it says so."""
