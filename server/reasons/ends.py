@@ -19,6 +19,10 @@ SIGNALS: Final = {
 }
 LATELY: Final = Seconds(600.0)
 """So long a crash counts in the back-off of the next one."""
+_HOOK: Final = "its postStart hook"
+_MEND: Final = "Look at lifecycle.postStart of the container"
+_RUNC: Final = "unable to start container process: "
+"""Before it, runtimes say only through whom the container was to be started."""
 MOST_OF_A_MESSAGE: Final = 300
 """Characters of what a container said last. The rest is in its status."""
 
@@ -28,6 +32,11 @@ def ends(case: PodCase, now: Timestamp) -> Iterator[PodReason]:
     for each in case.containers():
         if each.waiting.get("reason") == "CrashLoopBackOff" and each.last:
             yield _told(case, each, each.last, _again(each))
+        elif each.waiting.get("reason") == "PostStartHookError":
+            yield PodReason(
+                f"{sentence(each.who)} was ended: {_HOOK} failed: {each.waiting.get('message')}",
+                _MEND,
+            )
         elif each.ended and each.ended.get("exitCode") != 0:
             yield _told(case, each, each.ended, _final(case))
         elif each.running and each.last.get("exitCode") and _is_lately(each.last, now):
@@ -82,7 +91,7 @@ def _why(case: PodCase, container: ShownContainer, end: Mapping[str, Any]) -> tu
     hook = case.last_event(container.name, "FailedPostStartHook")
     if hook is not None and _is_of(hook.last, end):
         said = hook.message.removeprefix("PostStartHook failed: ")
-        return f"its postStart hook failed: {said}", "Look at lifecycle.postStart of the container"
+        return f"{_HOOK} failed: {said}", _MEND
     return "", _by_its_code(container, end)
 
 
@@ -131,7 +140,7 @@ def ending(end: Mapping[str, Any]) -> str:
         said = f"was ended by {SIGNALS.get(signal, f'signal {signal}')}{shown}"
     else:
         said = f"ended with code {code}{shown}"
-    message = " ".join(str(end.get("message") or "").split())
+    message = " ".join(str(end.get("message") or "").split()).rpartition(_RUNC)[2]
     if len(message) > MOST_OF_A_MESSAGE:
         message = f"… {message[-MOST_OF_A_MESSAGE:]}"
     return f"{said}: {message}" if message else said

@@ -15,7 +15,9 @@ from manifests.references.pods import PodReference, Use, pod_references
 from server.reasons.known import PodCase, PodReason, sentence
 from stores.statuses.conditions import SUPPORTED, VOLUMES_READY
 
-UNTOLD: Final = frozenset({"ContainerCreating", "PodInitializing", "CrashLoopBackOff"})
+UNTOLD: Final = frozenset(
+    {"ContainerCreating", "PodInitializing", "CrashLoopBackOff", "PostStartHookError"}
+)
 """Reasons for which a container waits that say only that something else is waited for, or how it ended."""
 _OF_A_VOLUME: Final = re.compile(r'MountVolume\.SetUp failed for volume "([^"]*)" : ')
 _OBJECT: Final = re.compile(r'(secret|configmap) "([^"]*)" ?(.*)', re.DOTALL)
@@ -102,7 +104,7 @@ def _unpullable(cause: str, image: str) -> Callable[[str], PodReason]:
 
 def _last_part(cause: str) -> str:
     """Return an error of containerd without what it says of the same image again and again."""
-    found = re.search(r"failed to (?:do request|resolve reference \"[^\"]*\"): (.+)", cause)
+    found = re.search(r".*failed to (?:do request|resolve reference \"[^\"]*\"): (.+)", cause)
     return found.group(1) if found else cause
 
 

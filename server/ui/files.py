@@ -7,6 +7,7 @@ nothing but these, and to refuse texts as markup.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -53,6 +54,12 @@ def static_files() -> dict[str, StaticFile]:
     """Return the files of the page by name. Blocks for the time of reading them."""
     folder = Path(__file__).with_name("static")
     return {path.name: _read(path) for path in sorted(folder.iterdir()) if path.suffix in KINDS}
+
+
+def tag_of(files: Mapping[str, StaticFile]) -> str:
+    """Return what tells this page from that of another version."""
+    tags = "".join(each.tag for each in files.values())
+    return hashlib.sha256(tags.encode()).hexdigest()[:16]
 
 
 def file_answer(request: web.Request, file: StaticFile) -> web.Response:

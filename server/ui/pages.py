@@ -21,7 +21,7 @@ from server.object_pages import watchz
 from server.pod_questions import background_of, story_of
 from server.probe_pages import ProbeState, probez
 from server.ui import pod_table, tables
-from server.ui.files import INDEX, file_answer, static_files
+from server.ui.files import INDEX, file_answer, static_files, tag_of
 from server.ui.paging import PageAsked, WrongPageError
 from server.ui.usage import process_usage
 from stores.statuses.rendering import with_status
@@ -37,6 +37,7 @@ class UiPages:
     def __init__(self, backend: EndpointBackend) -> None:
         self._backend = backend
         self._files = static_files()
+        self._tag = tag_of(self._files)
 
     def routes(self) -> dict[str, Callable[[web.Request], Awaitable[web.StreamResponse]]]:
         """Return the handlers by path."""
@@ -79,6 +80,7 @@ class UiPages:
         )
         document = {
             "node": backend.node_name,
+            "page": self._tag,
             "process": process_usage(),
             "pods": counts,
             "now": rfc3339_milli(now),

@@ -38,13 +38,13 @@ def busy(agent: AgentProcess) -> AgentProcess:
 def test_names_and_messages_stay_text(busy: AgentProcess, look_at: Opener) -> None:
     page = look_at(busy)
     shows(looks(page), f"{MARKUP}.yaml")
-    shows(looks(page), f"exit code 1: {MARKUP}", f'image name "{MARKUP}"')
+    shows(looks(page), f"ended with code 1 (Error): {MARKUP}", f'image name "{MARKUP}"')
     looks(page).get_by_role("link", name="hostile-node1").click()
     shows(page.get_by_role("region", name="Timeline"), MARKUP)
-    shows(row(page, "main"), MARKUP)
+    shows(row(page, "main").first, MARKUP)
     page.go_back()
     looks(page).get_by_role("link", name="odd-node1").click()
-    shows(row(page, "main"), "InvalidImageName", MARKUP)
+    shows(row(page, "main").first, "InvalidImageName", MARKUP)
     page.goto(page.url.partition("#")[0] + "#/pods/" + MARKUP)
     shows(page.locator("main"), "This pod is not here")
     assert page.locator("img").count() == 0

@@ -54,7 +54,7 @@ def test_the_first_view_says_which_line_of_a_manifest_is_wrong(
     shows(looks(page), "rejected", "broken.yaml", "(line 4)", "containrs on line 5")
 
     looks(page).get_by_role("link", name="broken.yaml").click()
-    shows(row(page, str(agent.manifests / "broken.yaml")), "rejected", "(line 4)", "file")
+    shows(row(page, "broken.yaml"), str(agent.manifests), "rejected", "(line 4)", "file")
 
 
 def test_the_first_view_says_which_secret_is_missing(agent: AgentProcess, look_at: Opener) -> None:
@@ -63,7 +63,10 @@ def test_the_first_view_says_which_secret_is_missing(agent: AgentProcess, look_a
     agent.write("shop.yaml", NEEDS_A_SECRET)
     agent.start_on_manifests(f"--local-objects-dir={objects}")
     page = look_at(agent)
-    shows(looks(page), "shop-node1", 'secret "database" not found', "Secret default/database")
+    shows(looks(page), "shop-node1", "Secret default/database does not exist; it is needed by")
+    shows(looks(page), "Put a file with the Secret into the directory of --local-objects-dir")
+    expect(looks(page).get_by_text("does not exist")).to_have_count(1)
+    expect(looks(page).get_by_text("no file describes it")).to_have_count(0)
 
     page.goto(page.url + "#/objects")
     shows(row(page, "default/database"), "Secret", "absent", "1 reference")
@@ -75,7 +78,10 @@ def test_the_first_view_and_the_pods_own_say_why_it_crashes(
     agent.write("crashing.yaml", CRASHING)
     agent.start_on_manifests()
     page = look_at(agent)
-    shows(looks(page), "CrashLoopBackOff", "exit code 1", "no connection to the database")
+    shows(
+        looks(page), "CrashLoopBackOff", "ended with code 1 (Error): no connection to the database"
+    )
+    shows(looks(page), "actorlet logs default/crashing-node1 -c main -p")
 
     looks(page).get_by_role("link", name="crashing-node1").click()
     shows(page.get_by_role("heading", level=1), "default/crashing-node1")

@@ -18,6 +18,8 @@ export async function ask(path, parameters = {}) {
   const text = query.toString();
   let answer;
   let body;
+  const turn = Symbol(path);
+  pending.set(turn, Date.now());
   try {
     answer = await fetch(text ? `${path}?${text}` : path, {
       cache: 'no-store',
@@ -30,24 +32,49 @@ export async function ask(path, parameters = {}) {
     if (answer && !answer.ok) throw new NoAnswer(`the agent answers ${answer.status}`, answer.status);
     const why = error.name === 'TimeoutError' ? `the agent did not answer within ${WITHIN / 1000} s` : 'the agent does not answer';
     throw new NoAnswer(why);
+  } finally {
+    pending.delete(turn);
   }
   if (!answer.ok) throw new NoAnswer(String(body?.error ?? `the agent answers ${answer.status}`), answer.status);
   return body;
 }
 
-/**
- * Loads again and again: soon after `poke`, and every `every` ms. One load at a time, and with pauses of
- * `RATIO` times what a load takes, so that a large node pays little for a page that is open.
- */
+// In ms, but for the ratio.
 const RATIO = 25;
 const LEAST = 500;
+const MOST = 30000;
+const SLOW = 2500;
 
+const pending = new Map();
+let slowSince = null;
+let onSlow = () => {};
+
+/** Have `heard` told since when the agent owes an answer, in ms, once that is for long; null when it answers again. */
+export function followSlowness(heard) {
+  onSlow = heard;
+  setInterval(noteSlowness, 500);
+}
+
+function noteSlowness() {
+  const oldest = Math.min(...pending.values());
+  const since = document.visibilityState === 'visible' && Date.now() - oldest > SLOW ? oldest : null;
+  if ((since === null) === (slowSince === null)) return;
+  slowSince = since;
+  onSlow(since);
+}
+
+/**
+ * Loads again and again: soon after `poke`, and every `every` ms. One load at a time, and with pauses of
+ * `RATIO` times what a load takes, so that a large node pays little for a page that is open. No pause is longer
+ * than `MOST`: an agent that was slow once is asked again.
+ */
 export class Refresher {
   constructor(load, { every = null } = {}) {
     this.load = load;
     this.every = every;
     this.isLoading = false;
     this.isWanted = false;
+    this.isUrgent = false;
     this.notBefore = 0;
     this.timer = null;
     this.isClosed = false;
@@ -64,6 +91,7 @@ export class Refresher {
   /** Load at once: somebody waits for it. */
   now() {
     this.notBefore = 0;
+    this.isUrgent = this.isLoading; // what is under way may be from before
     this.poke();
   }
 
@@ -97,7 +125,8 @@ export class Refresher {
       this.isLoading = false;
     }
     const ended = performance.now();
-    this.notBefore = ended + Math.max(LEAST, RATIO * (ended - began));
+    this.notBefore = this.isUrgent ? 0 : ended + Math.min(MOST, Math.max(LEAST, RATIO * (ended - began)));
+    this.isUrgent = false;
     if (this.isClosed) return;
     if (this.isWanted) this.schedule();
     else if (this.every !== null) this.runIn(Math.max(this.every, this.notBefore - ended));

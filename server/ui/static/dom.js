@@ -69,18 +69,19 @@ export function badge() {
  * and may have a `class`. The first column is the header of its row.
  */
 export function table({ caption, columns, keyOf, empty }) {
-  const body = el('tbody');
+  const body = el('tbody', { role: 'rowgroup' });
   const nothing = el('p', { class: 'nothing', hidden: true }, empty);
-  const head = el('tr', {}, ...columns.map((column) => el('th', { scope: 'col', class: column.class }, column.title)));
-  const itself = el('table', {}, el('caption', { class: 'unseen' }, caption), el('thead', {}, head), body);
+  // The roles are said, since small screens show rows as blocks: browsers would forget that they are rows.
+  const head = el('tr', { role: 'row' }, ...columns.map((column) => el('th', { scope: 'col', role: 'columnheader', class: column.class }, column.title)));
+  const itself = el('table', { role: 'table' }, el('caption', { class: 'unseen' }, caption), el('thead', { role: 'rowgroup' }, head), body);
   const element = el('div', { class: 'table' }, itself, nothing);
   const make = () => {
     const cells = columns.map((column) => column.cell());
     const holders = cells.map((cell, index) =>
       index === 0
-        ? el('th', { scope: 'row', class: columns[index].class }, cell.element)
-        : el('td', { class: columns[index].class }, cell.element));
-    return { element: el('tr', {}, ...holders), update: (item) => cells.forEach((cell) => cell.update(item)) };
+        ? el('th', { scope: 'row', role: 'rowheader', class: columns[index].class }, cell.element)
+        : el('td', { role: 'cell', class: columns[index].class, 'data-title': columns[index].title }, cell.element));
+    return { element: el('tr', { role: 'row' }, ...holders), update: (item) => cells.forEach((cell) => cell.update(item)) };
   };
   return {
     element,
@@ -97,6 +98,28 @@ export const textCell = (textOf) => () => {
   const element = el('span');
   return { element, update: (item) => setText(element, textOf(item)) };
 };
+
+/** Return a cell with the last part of a path, and below it what is before: `of(item)` returns `[path, link]`. */
+export const pathCell = (of) => () => {
+  const name = el('a');
+  const folder = el('span', { class: 'below' });
+  return {
+    element: el('span', {}, name, folder),
+    update(item) {
+      const [path, link] = of(item);
+      const [before, last] = splitPath(path);
+      setText(name, last);
+      setAttribute(name, 'href', link ?? null);
+      setText(folder, before);
+    },
+  };
+};
+
+/** Return what is before the last part of a path, and that part. Of what is no path, all is the last part. */
+export function splitPath(path) {
+  const place = /^\/[^:]*\/[^/]+$/.test(path) ? path.lastIndexOf('/') : -1;
+  return [path.slice(0, place + 1), path.slice(place + 1)];
+}
 
 /** Return a cell with a coloured word: `of(item)` returns `[text, tone]`. */
 export const badgeCell = (of) => () => {
@@ -160,6 +183,12 @@ export function tick() {
 
 /** Return the time of day of a moment, in the zone of whoever looks. */
 export const timeOfDay = (moment) => new Date(moment).toLocaleTimeString('en-GB');
+
+/** Return a moment as people write it: with its day unless that is today. */
+export function momentOf(moment) {
+  const date = new Date(moment);
+  return date.toDateString() === new Date(now()).toDateString() ? timeOfDay(moment) : date.toLocaleString('en-GB');
+}
 
 let saying;
 

@@ -26,6 +26,11 @@ export class Happenings {
     this.add({ name: 'page', data: {}, about: 'this page', link: null, text: `was not live since ${from}: what happened until now is not in this list` });
   }
 
+  noteRestart(beganAt) {
+    const at = new Date(beganAt).toLocaleTimeString('en-GB');
+    this.add({ name: 'page', data: {}, about: 'the agent', link: '#/agent', text: `was started anew at ${at}` });
+  }
+
   noteAgent(document) {
     this.agent = document;
     this.tell();
@@ -36,11 +41,6 @@ export class Happenings {
     this.told.unshift({ key: String(this.count), at: Date.now(), ...happening });
     if (this.told.length > MOST) this.told.length = MOST;
     this.tell();
-  }
-
-  /** Return what was told last about a pod, since the page is open. */
-  last(uid) {
-    return this.told.find((each) => each.data.uid === uid && each.name !== 'pod')?.text ?? '';
   }
 
   tell() {

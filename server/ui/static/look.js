@@ -1,7 +1,7 @@
 // "Needs a look": everything that somebody has to do something about, each with the reason, the worst first.
 
 import { ask, Refresher } from './api.js';
-import { badge, el, keep, setAttribute, setText } from './dom.js';
+import { badge, el, keep, setAttribute, setText, splitPath } from './dom.js';
 import { troubledPods } from './pod-rows.js';
 
 const MOST = 10;
@@ -25,8 +25,12 @@ export function needsALook() {
         counts.set(name, 1);
       }
     }));
+    // What a pod lacks is told with the pod.
+    const told = (parts.get('pods') ?? []).flatMap((each) => each.causes ?? []).join('\n');
+    const isTold = (each) => each.object !== undefined && told.includes(`${each.object} `);
     const shown = Object.keys(PARTS).flatMap((name) => {
-      const found = parts.get(name) ?? [];
+      const found = (parts.get(name) ?? []).filter((each) => !isTold(each));
+      if (name === 'objects') counts.set(name, counts.get(name) - (parts.get(name) ?? []).length + found.length);
       const more = (counts.get(name) ?? 0) - found.length;
       const rest = more > 0 ? [{ key: `+${name}`, tone: 'plain', word: 'More', about: `${more.toLocaleString('en')} more`, link: MORE[name], text: '' }] : [];
       return [...found, ...rest];
@@ -60,7 +64,8 @@ const PARTS = {
       key: `manifest ${each.key}`,
       tone: each.verdict === 'accepted' ? 'warn' : 'bad',
       word: each.verdict,
-      about: each.path,
+      about: splitPath(each.path)[1],
+      place: splitPath(each.path)[0],
       link: `#/manifests?search=${encodeURIComponent(each.path)}`,
       text: [each.reason, ...each.warnings].filter(Boolean).join('; '),
     }));
@@ -74,12 +79,16 @@ const PARTS = {
       tone: 'warn',
       word: each.state,
       about: `${each.kind} ${each.namespace}/${each.name}`,
+      object: `${each.kind} ${each.namespace}/${each.name}`,
       link: `#/objects?search=${encodeURIComponent(`${each.namespace}/${each.name}`)}`,
       text: [each.lastError, references(each.references)].filter(Boolean).join('; '),
     }));
     return { found, total: document.matching };
   },
 };
+
+/** Return a text with a full stop at its end. */
+export const asSentence = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** Return how many references there are, in words. */
 export const references = (count) => (count === 1 ? '1 reference of a pod' : `${count} references of pods`);
@@ -88,13 +97,17 @@ function makeItem() {
   const word = badge();
   const link = el('a');
   const text = el('span', { class: 'why' });
+  const advice = el('span', { class: 'advice' });
+  const place = el('span', { class: 'place' });
   return {
-    element: el('li', {}, word.element, ' ', link, ' ', text),
+    element: el('li', {}, el('span', {}, word.element), ' ', el('span', {}, place, link, ' ', text, ' ', advice)),
     update(item) {
       word.update(item.word, item.tone);
       setText(link, item.about);
       setAttribute(link, 'href', item.link ?? null);
+      setText(place, item.place ?? '');
       setText(text, item.text);
+      setText(advice, [item.advice, item.more > 0 ? `There ${item.more === 1 ? 'is one cause' : `are ${item.more} causes`} more.` : ''].filter(Boolean).map(asSentence).join(' '));
     },
   };
 }

@@ -1,6 +1,6 @@
 // What there is on the page: one view at a time, chosen by the fragment of the address, and the state of the stream.
 
-import { ask, Refresher } from './api.js';
+import { ask, followSlowness, Refresher } from './api.js';
 import { announce, el, setAttribute, setText, tick, timeOfDay } from './dom.js';
 import { Happenings } from './happenings.js';
 import { Stream } from './stream.js';
@@ -24,8 +24,10 @@ const VIEWS = {
 const main = document.getElementById('main');
 const happenings = new Happenings();
 let view = null;
-let shownAt = null;
 let isLive = false;
+let slowSince = null;
+let pageTag = null;
+let startedAt = null;
 
 /** Return what the address asks for: the name of a view, what it is about, and its parameters. */
 function asked() {
@@ -42,10 +44,7 @@ function asked() {
 
 function show() {
   const { name, about, parameters } = asked();
-  const place = `${name}/${about}`;
-  if (place === shownAt) return;
-  const isFirst = shownAt === null;
-  shownAt = place;
+  const isFirst = view === null;
   view?.close();
   view = VIEWS[name]({ about, parameters, happenings, path: name ? `#/${name}` : '#/' });
   main.replaceChildren(el('h1', { id: 'title', tabindex: '-1' }, view.title), view.element);
@@ -65,6 +64,8 @@ const live = document.getElementById('live');
 const banner = document.getElementById('banner');
 const bannerText = document.getElementById('banner-text');
 const bannerNext = document.getElementById('banner-next');
+const tryNow = document.getElementById('try-now');
+const replaced = document.getElementById('replaced');
 let nextTry = null;
 let lostAt = null;
 
@@ -75,31 +76,61 @@ function noteGap() {
 }
 
 function showNextTry() {
+  if (isLive) {
+    setText(bannerNext, '');
+    return;
+  }
   const left = Math.ceil((nextTry - Date.now()) / 1000);
   setText(bannerNext, left > 0 ? `The next try is in ${left} s.` : 'Trying now.');
 }
 
+/** Show whether what the page shows is how it is: the banner says why not. */
+function showLiveness(trouble) {
+  const word = !isLive ? 'not live' : slowSince !== null ? 'slow' : 'live';
+  setText(live, word);
+  setAttribute(live, 'data-tone', { live: 'good', slow: 'warn', 'not live': 'bad' }[word]);
+  setAttribute(banner, 'data-tone', isLive ? 'warn' : 'bad');
+  document.body.classList.toggle('stale', word !== 'live');
+  banner.hidden = word === 'live';
+  tryNow.hidden = isLive;
+  setText(bannerText, trouble);
+  showNextTry();
+}
+
 function hearState(state) {
   isLive = state.is === 'live';
-  setText(live, isLive ? 'live' : 'not live');
-  setAttribute(live, 'data-tone', isLive ? 'good' : 'bad');
-  document.body.classList.toggle('stale', !isLive);
-  banner.hidden = isLive;
-  if (isLive) {
-    if (state.lostAt !== null) {
-      announce('The page is live again.');
-      lostAt = state.lostAt;
-    }
-    // The stream is there before it is asked what there is: so nothing is missed in between.
-    setText(bannerText, '');
-    view?.refresh();
-    agent.now();
-    return;
+  if (isLive && state.lostAt !== null) {
+    announce('The page is live again.');
+    lostAt = state.lostAt;
   }
   nextTry = state.next;
-  setText(bannerText, `This page is not live since ${timeOfDay(state.lostAt)}: ${state.why}. What it shows may be old.`);
-  showNextTry();
+  showLiveness(isLive ? '' : `This page is not live since ${timeOfDay(state.lostAt)}: ${state.why}. What it shows may be old.`);
+  // The stream is there before it is asked what there is: so nothing is missed in between.
   view?.refresh();
+  if (isLive) agent.now();
+}
+
+followSlowness((since) => {
+  slowSince = since;
+  if (!isLive) return;
+  showLiveness(since === null ? '' : `The agent owes this page an answer since ${timeOfDay(since)}: it is slow, or stopped. What the page shows may be old.`);
+  if (since !== null) return;
+  announce('The agent answers again.');
+  view?.refresh();
+});
+
+/** Note who answers: another process than before, or one whose page is another one. */
+function noteAgent(document) {
+  happenings.noteAgent(document);
+  setText(node, `on ${document.node}`);
+  const age = document.process?.ageSeconds;
+  if (age !== undefined) {
+    const began = Date.parse(document.now) - age * 1000; // both by the agent's clock, at one moment
+    if (startedAt !== null && began - startedAt > 1000) happenings.noteRestart(began);
+    startedAt = began;
+  }
+  pageTag ??= document.page;
+  replaced.hidden = pageTag === document.page;
 }
 
 const stream = new Stream('/events?replay=false', {
@@ -120,18 +151,17 @@ const stream = new Stream('/events?replay=false', {
 const node = document.getElementById('node');
 const agent = new Refresher(async () => {
   try {
-    const document = await ask('/ui/agent');
-    setText(node, `on ${document.node}`);
-    happenings.noteAgent(document);
+    noteAgent(await ask('/ui/agent'));
   } catch {
     happenings.noteAgent(null);
   }
 }, { every: 5000 });
 
-document.getElementById('try-now').addEventListener('click', () => {
+tryNow.addEventListener('click', () => {
   stream.open();
   document.getElementById('title').focus({ preventScroll: true });
 });
+document.getElementById('reload').addEventListener('click', () => location.reload());
 document.getElementById('skip').addEventListener('click', () => main.focus());
 addEventListener('online', () => stream.open());
 document.addEventListener('visibilitychange', () => {

@@ -1,7 +1,7 @@
 // The rows of the table of pods.
 
 import { ask } from './api.js';
-import { ageCell, badge, el, keep, setAttribute, setText, textCell } from './dom.js';
+import { ageCell, badge, el, keep, setAttribute, setText, showAge, textCell } from './dom.js';
 import { rowOf, toneOf } from './pods.js';
 
 export const PHASES = [
@@ -24,11 +24,14 @@ export async function troubledPods(most) {
   const document = await ask('/ui/pods', { troubled: '1', limit: most });
   const found = podRows(document).map((pod) => ({
     key: `pod ${pod.uid}`,
-    tone: toneOf(pod.reason || pod.phase),
-    word: pod.reason || pod.phase,
+    tone: toneOf(pod.reason || pod.phase, { isReady: pod.ready }),
+    word: pod.reason || (pod.ready || pod.phase !== 'Running' ? pod.phase : 'NotReady'),
+    causes: pod.why.map((each) => each.text),
     about: `${pod.namespace}/${pod.name}`,
     link: `#/pods/${encodeURIComponent(pod.uid)}`,
-    text: pod.message,
+    text: pod.why[0]?.text ?? '',
+    advice: pod.why[0]?.advice ?? '',
+    more: pod.why.length - 1,
   }));
   return { found, total: document.matching };
 }
@@ -52,9 +55,9 @@ function stateCell() {
   return {
     element: el('span', {}, word.element, why),
     update(pod) {
-      const shown = pod.reason || pod.phase;
+      const shown = pod.reason || (pod.ready || pod.phase !== 'Running' ? pod.phase : 'NotReady');
       word.update(shown, toneOf(shown, { isReady: pod.ready }));
-      setText(why, pod.message ?? '');
+      setText(why, pod.why[0]?.text ?? '');
     },
   };
 }
@@ -76,6 +79,23 @@ function containersCell() {
   return { element: items, update: (pod) => keep(items, pod.containers, (each) => each.name, make) };
 }
 
+function lastEventCell() {
+  const text = el('span');
+  const age = el('time', { 'data-age': '' });
+  const when = el('span', { class: 'below' }, age, ' ago');
+  return {
+    element: el('span', {}, text, when),
+    update({ lastEvent }) {
+      setText(text, lastEvent ? `${lastEvent.reason}: ${shortened(lastEvent.message)}` : '–');
+      when.hidden = !lastEvent;
+      showAge(age, Date.parse(lastEvent?.at ?? ''));
+    },
+  };
+}
+
+const MOST_OF_A_MESSAGE = 100;
+const shortened = (text) => (text.length > MOST_OF_A_MESSAGE ? `${text.slice(0, MOST_OF_A_MESSAGE)} …` : text);
+
 /** Return the tone of a container of a row. */
 export function containerTone({ state, reason, ready }) {
   if (state === 'running') return ready === false ? 'warn' : 'good';
@@ -90,5 +110,5 @@ export const podColumns = [
   { title: 'Age', class: 'number', cell: ageCell((pod) => Date.parse(pod.since)) },
   { title: 'Containers', class: 'middle', cell: containersCell },
   { title: 'Source', class: 'side', cell: textCell((pod) => pod.source) },
-  { title: 'Last event', class: 'middle wide', cell: textCell((pod) => pod.lastEvent ?? '') },
+  { title: 'Last event', class: 'middle wide', cell: lastEventCell },
 ];

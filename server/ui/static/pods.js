@@ -17,7 +17,7 @@ export function containersOf(pod) {
 /** Return the state of one container: `[word, sentence]`. */
 export function stateOf(container) {
   const { waiting, running, terminated } = container.state ?? {};
-  if (waiting) return [waiting.reason || 'Waiting', waiting.message ?? ''];
+  if (waiting) return [waiting.reason || 'Waiting', (waiting.message ?? '').replace(/ restarting failed container=.*$/, ' before the next start')];
   if (terminated) return [terminated.reason || 'Terminated', endOf(terminated)];
   return running ? ['Running', ''] : ['Unknown', ''];
 }
@@ -31,9 +31,9 @@ export function endOf(terminated) {
 /** Return whether a word is the one of a pod, or container, that is well, at work, or in trouble. */
 export function toneOf(word, { isReady = true } = {}) {
   if (word === 'Running') return isReady ? 'good' : 'warn';
-  if (word === 'Restarted') return 'warn';
+  if (word === 'Restarted' || word === 'NotReady') return 'warn';
   if (word === 'Completed' || word === 'Succeeded') return 'plain';
-  if (BUSY.has(word) || word.startsWith('Init:') && /^Init:\d/.test(word)) return 'busy';
+  if (BUSY.has(word) || /^Init:\d/.test(word)) return 'busy';
   return 'bad';
 }
 
@@ -41,7 +41,7 @@ export function toneOf(word, { isReady = true } = {}) {
 export function rowOf(pod) {
   const status = pod.status ?? {};
   const containers = containersOf(pod);
-  const [reason, message] = troubleOf(pod, containers);
+  const why = pod.why ?? [];
   const ready = (status.conditions ?? []).find((each) => each.type === 'Ready');
   return {
     uid: pod.metadata.uid,
@@ -50,8 +50,10 @@ export function rowOf(pod) {
     source: pod.source ?? pod.metadata.annotations?.['kubernetes.io/config.source'] ?? 'api',
     phase: status.phase ?? 'Pending',
     ready: ready?.status === 'True',
-    reason,
-    message,
+    reason: wordOf(pod, containers),
+    why,
+    message: why.map((each) => each.text).join('\n'),
+    lastEvent: pod.lastEvent ?? null,
     restarts: containers.reduce((sum, each) => sum + (each.restartCount ?? 0), 0),
     since: status.startTime ?? pod.metadata.creationTimestamp ?? null,
     containers: containers
@@ -60,27 +62,30 @@ export function rowOf(pod) {
   };
 }
 
-/** Return why a pod is not as it should be: `[word, sentence]`, both empty if it is. */
-function troubleOf(pod, containers) {
+/** Return the word of a pod that is not as it should be; empty if it is. */
+function wordOf(pod, containers) {
   const status = pod.status ?? {};
-  if (status.reason) return [status.reason, status.message ?? ''];
-  if (pod.metadata.deletionTimestamp) return ['Terminating', ''];
-  if (status.phase === 'Succeeded') return ['', ''];
+  if (status.reason) return status.reason;
+  if (pod.metadata.deletionTimestamp) return 'Terminating';
+  if (status.phase === 'Succeeded') return '';
+  const inits = containers.filter((each) => each.kind === 'init');
+  const place = inits.findIndex((each) => !isOver(each));
   for (const each of containers) {
-    const [word, sentence] = stateOf(each);
+    const word = stateOf(each)[0];
     if (word === 'Running' || word === 'Completed') continue;
     if (each.state?.waiting && word === 'PodInitializing') continue;
-    const last = each.lastState?.terminated;
-    const before = last ? `it ended before: ${last.reason ? `${last.reason}, ` : ''}${endOf(last)}` : '';
-    return [word, [`container ${each.name}`, sentence, before].filter(Boolean).join(': ')];
+    return each.kind === 'init' ? `Init:${word}` : word;
   }
-  for (const each of containers) {
-    const last = each.lastState?.terminated;
-    if (each.state?.running && last && last.exitCode !== 0 && wasLately(last.finishedAt)) {
-      return ['Restarted', `container ${each.name}: ${last.reason ? `${last.reason}, ` : ''}${endOf(last)}`];
-    }
-  }
-  return ['', ''];
+  if (place >= 0) return `Init:${place}/${inits.length}`;
+  return containers.some(hasCrashedLately) ? 'Restarted' : '';
+}
+
+/** Return whether an init container holds up nobody: it has done its work, or is a sidecar that runs. */
+const isOver = (each) => each.state?.terminated?.exitCode === 0 || Boolean(each.started && each.state?.running);
+
+function hasCrashedLately(each) {
+  const last = each.lastState?.terminated;
+  return Boolean(each.state?.running && last && last.exitCode !== 0 && wasLately(last.finishedAt));
 }
 
 /** Return whether a container ended so lately that it may do so again: so long a crash is remembered in the back-off. */

@@ -10,6 +10,15 @@ const MEANINGS = {
   Ready: 'is ready to serve',
 };
 
+/** Return a step for each time that is still known of an event, in their order. The last one says how often it was. */
+function momentsOf(events) {
+  return events
+    .flatMap((each) => [...(each.before ?? []).map((at) => ({ ...each, at, text: textOnce(each) })), each])
+    .sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+}
+
+const textOnce = (each) => each.text.replace(/ \(\d+ times\)$/, '');
+
 /** Return the steps: `{key, at, word, tone, text}`. */
 export function timelineOf(pod, events) {
   const steps = [];
@@ -22,7 +31,11 @@ export function timelineOf(pod, events) {
   add(pod.metadata.creationTimestamp, 'Created', 'plain', 'at the API server');
   add(pod.metadata.annotations?.['kubernetes.io/config.seen'], 'Seen', 'plain', `by the source ${pod.metadata.annotations?.['kubernetes.io/config.source'] ?? ''}`);
   add(status.startTime, 'Taken on', 'plain', 'by this node');
-  for (const each of events) add(each.at, each.word, each.tone, each.text);
+  const told = momentsOf(events);
+  // What the status says of a start is told already, unless the agent has been started anew since.
+  const isTold = (at, name) => told.some((each) => each.word === 'Started' && each.fieldPath?.endsWith(`{${name}}`) && Math.abs(Date.parse(each.at) - Date.parse(at)) < 2000);
+  const addStart = (at, name, more = '') => isTold(at, name) || add(at, 'Started', 'good', `container ${name}${more}`);
+  for (const each of told) add(each.at, each.word, each.tone, each.text);
   for (const each of status.conditions ?? []) {
     const meaning = MEANINGS[each.type] ?? '';
     if (each.status === 'True') add(each.lastTransitionTime, each.type, 'good', meaning);
@@ -30,9 +43,9 @@ export function timelineOf(pod, events) {
   }
   for (const each of containersOf(pod)) {
     for (const { running, terminated } of [each.lastState ?? {}, each.state ?? {}]) {
-      if (running) add(running.startedAt, 'Started', 'good', `container ${each.name}${each.restartCount ? `, restart ${each.restartCount}` : ''}`);
+      if (running) addStart(running.startedAt, each.name, each.restartCount ? `, restart ${each.restartCount}` : '');
       if (terminated) {
-        add(terminated.startedAt, 'Started', 'good', `container ${each.name}`);
+        addStart(terminated.startedAt, each.name);
         add(terminated.finishedAt, terminated.reason || 'Ended', terminated.exitCode === 0 ? 'plain' : 'bad', `container ${each.name}: ${endOf(terminated)}`);
       }
     }

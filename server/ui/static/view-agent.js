@@ -19,12 +19,24 @@ const sourceColumns = [
 
 const byName = (each) => each.name;
 
+function processFacts({ process, pods }) {
+  if (!process) return [];
+  return [
+    ['Runs for', span(process.ageSeconds * 1000)],
+    ['Memory', `${Math.round(process.residentBytes / 2 ** 20).toLocaleString('en')} MiB`],
+    ['Processor time', `${process.cpuSeconds.toLocaleString('en', { maximumFractionDigits: 1 })} s (${(100 * process.cpuSeconds / Math.max(1, process.ageSeconds)).toFixed(1)} % of a core so far)`],
+    ...(pods ? [['Pods', pods.total.toLocaleString('en')]] : []),
+  ];
+}
+
 export function agentView() {
   const summary = facts();
   const trouble = el('p', { class: 'trouble', hidden: true });
   const sources = table({ caption: 'Sources of pods', columns: sourceColumns, keyOf: byName, empty: 'There are no sources.' });
   const cluster = table({ caption: 'The API server', columns: checkColumns, keyOf: byName, empty: 'This agent has no API server: it stands alone.' });
-  const health = table({ caption: 'Checks of the agent', columns: checkColumns, keyOf: byName, empty: 'There are no checks.' });
+  const health = table({ caption: 'Checks of the agent', columns: checkColumns, keyOf: byName, empty: 'None fails.' });
+  const fine = table({ caption: 'Checks that are well', columns: checkColumns, keyOf: byName, empty: 'None is well.' });
+  const fineTitle = el('summary');
   let failedAt = null;
   const refresher = new Refresher(async () => {
     let document;
@@ -42,11 +54,16 @@ export function agentView() {
       ['Node', document.node],
       ['Healthy', document.health.ok ? 'yes' : 'no: see the checks'],
       ['Ready', document.readiness.ok ? 'yes' : 'no: see the checks'],
+      ...processFacts(document),
       ['Actors may be crashed on request', document.chaos ? 'yes (--enable-chaos)' : 'no'],
     ]);
     sources.show(document.sources);
     cluster.show(document.cluster);
-    health.show([...document.readiness.checks.filter((check) => !check.name.startsWith('source/')), ...document.health.checks]);
+    const checks = [...document.readiness.checks.filter((check) => !check.name.startsWith('source/')), ...document.health.checks];
+    const well = checks.filter((check) => check.ok);
+    health.show(checks.filter((check) => !check.ok));
+    fine.show(well);
+    setText(fineTitle, `${well.length} ${well.length === 1 ? 'check is' : 'checks are'} well`);
   }, { every: 3000 });
   const part = (id, title, ...content) => el('section', { 'aria-labelledby': id }, el('h2', { id }, title), ...content);
   return {
@@ -58,7 +75,7 @@ export function agentView() {
       summary.element,
       part('sources', 'Sources', sources.element),
       part('cluster', 'API server', cluster.element),
-      part('checks', 'Checks', health.element),
+      part('checks', 'Checks', health.element, el('details', {}, fineTitle, fine.element)),
     ),
     refresh: () => refresher.now(),
     close: () => refresher.close(),

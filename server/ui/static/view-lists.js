@@ -1,11 +1,11 @@
 // The verdicts on manifests, and the Secrets and ConfigMaps that are watched.
 
-import { badgeCell, el, span, textCell } from './dom.js';
+import { badgeCell, el, pathCell, span, textCell } from './dom.js';
 import { pagedList } from './lists.js';
 import { references } from './look.js';
 
 const VERDICT_TONES = { accepted: 'good', ignored: 'plain', shadowed: 'warn' };
-const STATE_TONES = { synced: 'good', absent: 'bad' };
+const STATE_TONES = { synced: 'good', local: 'good', immutable: 'good', cached: 'good', direct: 'good', idle: 'plain', stopped: 'plain', absent: 'bad' };
 
 const linkCell = (of) => () => {
   const link = el('a');
@@ -35,7 +35,7 @@ export function manifestsView({ parameters }) {
     noun: 'manifests',
     empty: 'No manifests are found.',
     columns: [
-      { title: 'Manifest', class: 'wide', cell: textCell((each) => each.path) },
+      { title: 'Manifest', class: 'wide', cell: pathCell((each) => [each.path]) },
       { title: 'Verdict', cell: badgeCell((each) => [each.verdict, each.verdict === 'accepted' && each.warnings.length ? 'warn' : VERDICT_TONES[each.verdict] ?? 'bad']) },
       { title: 'Why', class: 'wide', cell: textCell((each) => [each.reason, ...each.warnings].filter(Boolean).join('; ')) },
       { title: 'Describes', cell: linkCell((each) => [each.about, each.uid && each.pod !== undefined ? `#/pods/${encodeURIComponent(each.uid)}` : null]) },

@@ -1,8 +1,9 @@
 // One pod: why it does not run, its conditions, containers, volumes, probes, and its life as a timeline.
 
 import { ask, Refresher } from './api.js';
-import { badge, badgeCell, el, facts, keep, setAttribute, setText, showAge, table, textCell, timeOfDay } from './dom.js';
+import { badge, badgeCell, el, facts, keep, momentOf, setAttribute, setText, showAge, table, textCell, timeOfDay } from './dom.js';
 import { containersOf, endOf, isTroubled, rowOf, stateOf, toneOf } from './pods.js';
+import { asSentence } from './look.js';
 import { timelineOf } from './timeline.js';
 import { happeningsList } from './view-events.js';
 
@@ -18,7 +19,7 @@ const containerColumns = [
   { title: 'State', cell: badgeCell((each) => [stateOf(each)[0], toneOf(stateOf(each)[0], { isReady: each.ready || each.kind !== '' })]) },
   { title: 'Why', class: 'wide', cell: textCell((each) => stateOf(each)[1]) },
   { title: 'Restarts', class: 'number', cell: textCell((each) => String(each.restartCount ?? 0)) },
-  { title: 'Since', cell: momentCell((each) => each.state?.running?.startedAt ?? each.state?.terminated?.finishedAt) },
+  { title: 'Since', cell: momentCell((each) => each.state?.running?.startedAt ?? (each.state?.terminated ?? each.lastState?.terminated)?.finishedAt) },
   { title: 'Before', class: 'wide', cell: textCell(lastOf) },
   { title: 'Image', class: 'wide side', cell: textCell((each) => each.image) },
 ];
@@ -37,6 +38,16 @@ const volumeColumns = [
   { title: 'Kind', cell: textCell((each) => each.kind) },
   { title: 'Of', class: 'wide', cell: textCell((each) => each.of) },
   { title: 'Trouble', class: 'wide', cell: textCell((each) => each.trouble) },
+];
+
+// Names and numbers alone: values of variables, and what commands say, may be confidential.
+const askColumns = [
+  { title: 'Container', class: 'wide', cell: textCell((each) => each.name) },
+  { title: 'Requests', cell: textCell((each) => each.requests) },
+  { title: 'Limits', cell: textCell((each) => each.limits) },
+  { title: 'Ports', cell: textCell((each) => each.ports) },
+  { title: 'Volumes', class: 'wide', cell: textCell((each) => each.mounts) },
+  { title: 'Variables from', class: 'wide', cell: textCell((each) => each.sources) },
 ];
 
 function momentCell(of) {
@@ -63,14 +74,16 @@ function lastOf(container) {
 export function podView({ about, happenings }) {
   const uid = about;
   const word = badge();
-  const why = el('p', { class: 'why' });
-  const verdict = el('section', { class: 'verdict', 'aria-labelledby': 'why' }, el('h2', { id: 'why' }, 'Why it does not run'), el('p', {}, word.element), why);
+  const why = el('ul', { class: 'causes' });
+  const heading = el('h2', { id: 'why' }, 'Why it does not run');
+  const verdict = el('section', { class: 'verdict', 'aria-labelledby': 'why' }, heading, el('p', {}, word.element), why);
   const trouble = el('p', { class: 'trouble', hidden: true });
   const summary = facts();
   const conditions = table({ caption: 'Conditions', columns: conditionColumns, keyOf: (each) => each.type, empty: 'There are no conditions yet.' });
   const containers = table({ caption: 'Containers', columns: containerColumns, keyOf: (each) => each.name, empty: 'No container was made yet.' });
   const probes = table({ caption: 'Probes', columns: probeColumns, keyOf: (each) => `${each.container} ${each.probe}`, empty: 'This pod has no probes.' });
   const volumes = table({ caption: 'Volumes', columns: volumeColumns, keyOf: (each) => each.name, empty: 'This pod has no volumes.' });
+  const asks = table({ caption: 'What its containers ask for', columns: askColumns, keyOf: (each) => each.name, empty: 'It has no containers.' });
   const timeline = el('ol', { class: 'happenings timeline' });
   const latest = happeningsList(happenings, { isShown: (each) => each.data.uid === uid, most: 50, empty: 'Nothing has happened to it since this page was opened.' });
   let failedAt = null;
@@ -90,15 +103,15 @@ export function podView({ about, happenings }) {
     show(found);
   }, { every: 10000 });
 
-  function show({ pod, probes: probed, volumeTroubles, events, manifest, missing }) {
-    const row = rowOf(pod);
+  function show({ pod, probes: probed, volumeTroubles, events, manifest, missing, why: reasons }) {
+    const row = rowOf({ ...pod, why: reasons });
     const status = pod.status ?? {};
     setText(document.getElementById('title'), `Pod ${row.namespace}/${row.name}`);
     document.title = `${row.name} – actorlet`;
-    verdict.hidden = !isTroubled(row) && row.reason === '';
+    verdict.hidden = !isTroubled(row) && row.reason === '' && reasons.length === 0;
     word.update(row.reason || row.phase, toneOf(row.reason || row.phase, { isReady: row.ready }));
-    const notReady = (status.conditions ?? []).find((each) => each.type === 'Ready' && each.status !== 'True');
-    setText(why, [row.message || notReady?.message, ...volumeTroubles.map((each) => `volume ${each.name}: ${each.trouble}`)].filter(Boolean).join('\n'));
+    setText(heading, row.ready ? 'What to look at' : 'Why it does not run');
+    keep(why, reasons, (each) => each.text, makeCause);
     summary.show([
       ['Phase', row.phase],
       ['Ready', row.ready ? 'yes' : 'no'],
@@ -106,19 +119,25 @@ export function podView({ about, happenings }) {
       ['Source', row.source],
       ['Addresses', (status.podIPs ?? []).map((each) => each.ip).join(', ') || 'none'],
       ['Quality of service', status.qosClass ?? ''],
-      ['UID', row.uid],
+      ['Restart policy', pod.spec.restartPolicy ?? 'Always'],
       ...(manifest ? [['Manifest', [`${manifest.path}: ${manifest.verdict}`, manifest.reason].filter(Boolean).join(', ')]] : []),
+      ['UID', row.uid],
       ...(missing.length ? [['Not known at present', missing.join(', ')]] : []),
     ]);
     const isOver = row.phase === 'Succeeded';
     conditions.show((status.conditions ?? []).map((each) => ({ ...each, isFine: isOver })));
     containers.show(containersOf(pod));
     probes.show(probed);
+    probesPart.hidden = probed.length === 0;
+    volumesPart.hidden = (pod.spec.volumes ?? []).length === 0;
+    asks.show(asksOf(pod));
     volumes.show(volumesOf(pod, volumeTroubles));
     keep(timeline, timelineOf(pod, events), (each) => each.key, makeStep);
   }
 
   const part = (id, title, ...content) => el('section', { 'aria-labelledby': id }, el('h2', { id }, title), ...content);
+  const probesPart = part('probes', 'Probes', probes.element);
+  const volumesPart = part('volumes', 'Volumes', volumes.element);
   return {
     title: 'Pod',
     element: el(
@@ -130,8 +149,8 @@ export function podView({ about, happenings }) {
       el(
         'div',
         { class: 'columns' },
-        el('div', {}, part('containers', 'Containers', containers.element), part('conditions', 'Conditions', conditions.element), part('probes', 'Probes', probes.element), part('volumes', 'Volumes', volumes.element)),
-        el('div', {}, part('timeline', 'Timeline', timeline), part('latest', 'Since this page was opened', latest.element)),
+        el('div', {}, part('containers', 'Containers', containers.element), part('timeline', 'Timeline', timeline)),
+        el('div', {}, probesPart, volumesPart, part('asks', 'What its containers ask for', asks.element), part('conditions', 'Conditions', conditions.element), part('latest', 'Since this page was opened', latest.element)),
       ),
     ),
     refresh: () => refresher.now(),
@@ -144,8 +163,8 @@ export function podView({ about, happenings }) {
 }
 
 async function load(uid) {
-  const { pod, probes = [], volumeTroubles = [], events = [], manifest = null, missing = [] } = await ask(`/ui/pods/${encodeURIComponent(uid)}`);
-  return { pod, probes, volumeTroubles, events, manifest, missing };
+  const { pod, probes = [], volumeTroubles = [], events = [], manifest = null, missing = [], why = [] } = await ask(`/ui/pods/${encodeURIComponent(uid)}`);
+  return { pod, probes, volumeTroubles, events, manifest, missing, why };
 }
 
 /** Return the volumes of a pod: what each is made of, and what is wrong with it. */
@@ -158,14 +177,42 @@ function volumesOf(pod, troubles) {
   });
 }
 
+/** Return what each container asks for, in words. */
+function asksOf(pod) {
+  const amounts = (named) => Object.entries(named ?? {}).map(([name, amount]) => `${name} ${amount}`).join(', ') || '–';
+  const from = (each) => [['Secret', each.secretKeyRef ?? each.secretRef], ['ConfigMap', each.configMapKeyRef ?? each.configMapRef]]
+    .filter(([, found]) => found)
+    .map(([kind, found]) => `${kind} ${found.name}`);
+  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((each) => ({
+    name: each.name,
+    requests: amounts(each.resources?.requests),
+    limits: amounts(each.resources?.limits),
+    ports: (each.ports ?? []).map((port) => `${port.hostPort ? `${port.hostPort} → ` : ''}${port.containerPort}/${(port.protocol ?? 'TCP').toLowerCase()}`).join(', ') || '–',
+    mounts: (each.volumeMounts ?? []).map((mount) => `${mount.name} at ${mount.mountPath}${mount.readOnly ? ' (read-only)' : ''}`).join(', ') || '–',
+    sources: [...new Set([...(each.envFrom ?? []), ...(each.env ?? []).map((variable) => variable.valueFrom ?? {})].flatMap(from))].join(', ') || '–',
+  }));
+}
+
+function makeCause() {
+  const text = el('span', { class: 'why' });
+  const advice = el('span', { class: 'advice' });
+  return {
+    element: el('li', {}, text, ' ', advice),
+    update(cause) {
+      setText(text, asSentence(cause.text));
+      setText(advice, cause.advice ? asSentence(cause.advice) : '');
+    },
+  };
+}
+
 function makeStep() {
   const at = el('time');
   const word = badge();
   const text = el('span');
   return {
-    element: el('li', {}, at, ' ', word.element, ' ', text),
+    element: el('li', {}, at, ' ', el('span', {}, word.element), ' ', text),
     update(step) {
-      setText(at, new Date(step.at).toLocaleString('en-GB'));
+      setText(at, momentOf(step.at));
       setAttribute(at, 'datetime', new Date(step.at).toISOString());
       word.update(step.word, step.tone);
       setText(text, step.text);

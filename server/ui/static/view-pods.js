@@ -3,10 +3,12 @@
 import { el } from './dom.js';
 import { pagedList } from './lists.js';
 import { needsALook } from './look.js';
+import { podTally } from './tally.js';
 import { PHASES, podColumns, podParameters, podRows } from './pod-rows.js';
 
 export function podsView({ parameters, happenings }) {
   const look = needsALook();
+  const tally = podTally(happenings);
   const pods = pagedList({
     path: '/ui/pods',
     home: '#/',
@@ -16,7 +18,7 @@ export function podsView({ parameters, happenings }) {
     empty: 'No pods are found.',
     columns: podColumns,
     keyOf: (pod) => pod.uid,
-    items: (document) => podRows(document).map((pod) => ({ ...pod, lastEvent: happenings.last(pod.uid) })),
+    items: podRows,
     asked: podParameters,
     choiceName: 'Show',
     choices: PHASES,
@@ -24,7 +26,7 @@ export function podsView({ parameters, happenings }) {
   });
   return {
     title: 'Pods',
-    element: el('div', {}, look.element, el('section', { 'aria-labelledby': 'all-pods' }, el('h2', { id: 'all-pods' }, 'All pods'), pods.element)),
+    element: el('div', {}, tally.element, look.element, el('section', { 'aria-labelledby': 'all-pods' }, el('h2', { id: 'all-pods' }, 'All pods'), pods.element)),
     refresh() {
       look.refresh();
       pods.refresh();
@@ -35,6 +37,7 @@ export function podsView({ parameters, happenings }) {
     },
     close() {
       look.close();
+      tally.close();
       pods.close();
     },
   };
