@@ -50,11 +50,11 @@ PURE := \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \
     actors/node/conditions.py actors/node/document.py actors/node/facts.py actors/node/labels.py \
     actors/node/lease.py actors/node/observed.py actors/node/operations.py actors/node/ownership.py actors/node/resources.py \
-    actors/pods/creation_order.py actors/pods/startup_latency.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/needed_objects.py \
-    actors/pods/object_hooks.py actors/pods/rollouts.py server/change_hook_metrics.py \
+    actors/pods/creation_order.py actors/pods/startup_latency.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/worker/needed_objects.py \
+    actors/pods/worker/object_hooks.py actors/pods/rollouts.py server/change_hook_metrics.py \
     actors/probes/ledger.py actors/probes/sayings.py runtimes/hollow/probing.py runtimes/probing/commands.py runtimes/probing/texts.py \
     actors/pods/pod_events.py actors/pods/pod_records.py actors/pods/record_pages.py actors/pods/resizes.py \
-    actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/probe_reading.py actors/pods/work_times.py \
+    actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/worker/probe_reading.py actors/pods/work_times.py \
     actors/pods/admission.py actors/pods/node_fit.py actors/pods/node_view.py actors/pods/preemption.py actors/pods/replacements.py \
     actors/volumes/token_alarms.py actors/volumes/token_records.py actors/volumes/token_requests.py actors/volumes/token_schedule.py \
     actors/volumes/described.py actors/volumes/kept_volumes.py actors/volumes/plan.py actors/volumes/shown_objects.py volumes/making/forms.py volumes/making/jobs.py volumes/making/layout.py \

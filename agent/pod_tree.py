@@ -14,7 +14,7 @@ from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keep
 from actors.pods.records import RECORD_KEEPER, RecordKeeper, RecordMemory
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
-from actors.pods.worker_parts import WorkerPorts
+from actors.pods.worker.parts import WorkerPorts
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
 from actors.probes.orders import PROBE_KEEPER, PROBERS
 from actors.runtime_classes.keeper import (

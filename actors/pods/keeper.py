@@ -25,13 +25,13 @@ from actors.pods.keeper_parts import (
     keeper_memory,
 )
 from actors.pods.keeper_work import KeeperWork
+from actors.pods.launcher import WorkerLauncher
 from actors.pods.node_view import view_of
 from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.pod_records import life_of, working_pods
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeptPodsAre, ReadKeptPods
 from actors.pods.roster import PodRoster
-from actors.pods.worker_launcher import WorkerLauncher
 from kernel import PooledActor, Timer
 from manifests.container_resources import ContainerResources
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone

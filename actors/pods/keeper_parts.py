@@ -13,7 +13,7 @@ from actors.pods.record_pages import KeptPod
 from actors.pods.records import DropPod, KeptPodsAre, ReadKeptPods
 from actors.pods.roster_steps import RosterMemory
 from actors.pods.work_times import WorkTimes
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from kernel import Address, DynamicMessage, Key, Port
 from messages.node import FollowNode, NodeFact
 from messages.pod_lives import PodLivesMessage

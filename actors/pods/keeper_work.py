@@ -14,9 +14,9 @@ import structlog
 
 from actors.pods.creation_order import by_creation
 from actors.pods.keeper_parts import PodKeeperMemory, PodKeeperPorts
+from actors.pods.launcher import WorkerLauncher
 from actors.pods.orders import CommandAgain, worker_key
 from actors.pods.roster import PodRoster
-from actors.pods.worker_launcher import WorkerLauncher
 from messages.changes import Op
 from messages.pod_manager import PodsAre, PodsChanged
 from messages.pod_runtime import PodsObserved

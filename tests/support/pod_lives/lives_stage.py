@@ -21,7 +21,7 @@ from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.records import DropPod, KeepPod, ReadKeptPods
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
-from actors.pods.worker_parts import WorkerPorts
+from actors.pods.worker.parts import WorkerPorts
 from actors.services.keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from kernel import (
     AnySpec,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.pods.object_hooks import (
+from actors.pods.worker.object_hooks import (
     containers_using,
     is_at_least,
     is_in_files,

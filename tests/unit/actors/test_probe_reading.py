@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.pods.probe_reading import (
+from actors.pods.worker.probe_reading import (
     running_instances,
     verdicts_about,
     verdicts_before,

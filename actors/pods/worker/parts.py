@@ -8,13 +8,13 @@ from typing import Any
 
 import structlog
 
-from actors.pods.hook_memory import HooksMemory
 from actors.pods.lifecycle import Life
-from actors.pods.object_reading import ObjectManagers
 from actors.pods.orders import LifeIs, PodWish, WorkerGone
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeepPod
-from actors.pods.worker_probes import ProbesMemory
+from actors.pods.worker.hook_memory import HooksMemory
+from actors.pods.worker.object_reading import ObjectManagers
+from actors.pods.worker.wanted_probes import ProbesMemory
 from kernel import Port
 from messages.change_hooks import RolloutMessage
 from messages.events import PostEvent

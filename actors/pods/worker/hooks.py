@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from actors.pods.hook_memory import HooksMemory, SentSignal, WaitingHook
-from actors.pods.object_hooks import (
+from actors.pods.orders import HooksDue
+from actors.pods.record_pages import ObjectVersion
+from actors.pods.worker.hook_memory import HooksMemory, SentSignal, WaitingHook
+from actors.pods.worker.news import WorkerNews
+from actors.pods.worker.object_hooks import (
     containers_using,
     is_at_least,
     is_in_files,
@@ -20,10 +23,7 @@ from actors.pods.object_hooks import (
     running_instances,
     seen_instances,
 )
-from actors.pods.orders import HooksDue
-from actors.pods.record_pages import ObjectVersion
-from actors.pods.worker_news import WorkerNews
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from kernel import Port, Timer
 from messages.change_hooks import (
     ChangeHookEnded,

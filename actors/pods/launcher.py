@@ -33,8 +33,8 @@ from actors.pods.pod_records import (
 from actors.pods.records import DropPod
 from actors.pods.roster import PodRoster
 from actors.pods.work_times import Operation
-from actors.pods.worker import PodWorker
-from actors.pods.worker_parts import WorkerMemory
+from actors.pods.worker.actor import PodWorker
+from actors.pods.worker.parts import WorkerMemory
 from kernel import Clock, StartChild, StopChild, Timer, isolated
 from messages.events import EventType
 from messages.pod_lives import PodKilled

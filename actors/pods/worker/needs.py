@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
-from actors.pods.needed_objects import needed_objects
-from actors.pods.object_reading import ObjectReading
 from actors.pods.orders import ObjectsDue, ServicesDue
 from actors.pods.record_pages import ObjectVersion
-from actors.pods.service_following import ServiceFollowing
-from actors.pods.worker_parts import WorkerPorts
+from actors.pods.worker.needed_objects import needed_objects
+from actors.pods.worker.object_reading import ObjectReading
+from actors.pods.worker.parts import WorkerPorts
+from actors.pods.worker.service_following import ServiceFollowing
 from kernel import Port, Timer
 from messages.objects import ObjectChanged, ObjectFact, ObjectId, ObjectRead, ObjectValue
 from messages.pods import Pod

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from actors.pods.lifecycle import FORGET, RUN, LifeStep, StopStep
-from actors.pods.worker_needs import NO_SUPPLIES, Supplies
-from actors.pods.worker_news import WorkerNews
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
-from actors.pods.worker_probing import WorkerProbing
+from actors.pods.worker.needs import NO_SUPPLIES, Supplies
+from actors.pods.worker.news import WorkerNews
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.probes import WorkerProbes
 from kernel import Port
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 
@@ -40,7 +40,7 @@ class WorkerCommands:
         """Return whether an observation includes the effect of the last command."""
         return observed.mark >= Mark(incarnation, self._count)
 
-    def run(self, incarnation: int, supplies: Supplies, probing: WorkerProbing | None) -> None:
+    def run(self, incarnation: int, supplies: Supplies, probes: WorkerProbes | None) -> None:
         """Have it run, with what it is supplied with and what its probes say."""
         memory = self._memory
         memory.has_begun, self._supplied, self.told = True, supplies, RUN
@@ -50,7 +50,7 @@ class WorkerCommands:
                 pod=memory.wish.pod,
                 mark=self._next(incarnation),
                 reply_to=self._me,
-                verdicts=probing.verdicts() if probing is not None else {},
+                verdicts=probes.verdicts() if probes is not None else {},
                 outdated=outdated,
                 **supplies._asdict(),
             )

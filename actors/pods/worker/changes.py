@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias, assert_never
 
-from actors.pods.hook_memory import HooksMemory
 from actors.pods.orders import HooksDue
-from actors.pods.worker_hooks import WorkerHooks
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
-from actors.pods.worker_supply import WorkerSupply
+from actors.pods.worker.hook_memory import HooksMemory
+from actors.pods.worker.hooks import WorkerHooks
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.supply import WorkerSupply
 from kernel import Port, Timer
 from messages.change_hooks import RolloutGranted
 from messages.objects import ChangeDecided
@@ -22,7 +22,7 @@ HookFact: TypeAlias = ChangeDecided | ContainersSignalled | RolloutGranted | Hoo
 """What a worker hears of changes."""
 
 
-class WorkerHooking:
+class WorkerChanges:
     """Begins to act on changes with the first one. So a pod that none concerns has nothing of it."""
 
     def __init__(

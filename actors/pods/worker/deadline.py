@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.pods.lifecycle import active_deadline
 from actors.pods.orders import DeadlineDue
-from actors.pods.worker_parts import WorkerMemory
+from actors.pods.worker.parts import WorkerMemory
 from kernel import Timer
 from messages.statuses import PodFailure
 from messages.units import Seconds, Timestamp

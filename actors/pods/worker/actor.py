@@ -21,15 +21,15 @@ from actors.pods.orders import (
     VolumesOverdue,
     WorkerGone,
 )
-from actors.pods.worker_commands import WorkerCommands
-from actors.pods.worker_deadline import OVERDUE, WorkerDeadline
-from actors.pods.worker_hooking import HookFact, WorkerHooking
-from actors.pods.worker_keeping import WorkerKeeping
-from actors.pods.worker_needs import NeedFact
-from actors.pods.worker_news import WorkerNews
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
-from actors.pods.worker_probing import WorkerProbing, worker_probing
-from actors.pods.worker_supply import WorkerSupply
+from actors.pods.worker.changes import HookFact, WorkerChanges
+from actors.pods.worker.commands import WorkerCommands
+from actors.pods.worker.deadline import OVERDUE, WorkerDeadline
+from actors.pods.worker.keeping import WorkerKeeping
+from actors.pods.worker.needs import NeedFact
+from actors.pods.worker.news import WorkerNews
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.probes import WorkerProbes, worker_probes
+from actors.pods.worker.supply import WorkerSupply
 from kernel import PooledActor, Port
 from messages.change_hooks import RolloutGranted
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
@@ -92,17 +92,17 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._commands = WorkerCommands(ports, memory, me, self._news)
         self._supply = WorkerSupply(ports, memory, me, self.after)
         self._deadline = WorkerDeadline(memory, self.after)
-        self._probing: WorkerProbing | None = None
+        self._probes: WorkerProbes | None = None
         """None for a pod without probes."""
-        self._hooks = WorkerHooking(ports, memory, me, self.after, self._restart_outdated)
+        self._changes = WorkerChanges(ports, memory, me, self.after, self._restart_outdated)
         self._waits_for: list[str] = []
 
     @override
     def started(self) -> None:
         memory = self._memory
         self._news.begin(self.clock.wall())
-        self._probing = worker_probing(self._ports, memory, self._address, self.after)
-        self._hooks.begin()
+        self._probes = worker_probes(self._ports, memory, self._address, self.after)
+        self._changes.begin()
         if memory.life.is_stopped:
             self._supply.end(self._pod)  # the life before may have crashed over it
         self._take(memory.wish)
@@ -126,7 +126,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             case ProbesSay() | ProbesAgain() | ProbesDue():
                 self._take_probes(message)
             case ChangeDecided() | ContainersSignalled() | RolloutGranted() | HooksDue():
-                self._take_hook(message)
+                self._take_change(message)
             case _:
                 self._do_again(message)
 
@@ -176,7 +176,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._supply.begin(self._pod)
                 self._run_if_ready()
             case StopStep(grace=grace):
-                self._hooks.cancel()
+                self._changes.cancel()
                 if step != self._commands.told:
                     left = StopStep(self._keeping.left_of(grace, now))
                     self._commands.stop(self.incarnation, step, left)
@@ -202,7 +202,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._keep()
 
     def _run(self) -> None:
-        self._commands.run(self.incarnation, self._supply.supplies(), self._probing)
+        self._commands.run(self.incarnation, self._supply.supplies(), self._probes)
 
     def _keep(self) -> None:
         if self._memory.life.stage is PodLife.SYNC and self._commands.is_told_to_run:
@@ -222,11 +222,11 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             life.note(LifeEvent.FORGOTTEN)  # its status stays that of its end
         if life.stage is not before:
             self._move()
-        if self._probing is not None:
-            self._probing.note_observed()
+        if self._probes is not None:
+            self._probes.note_observed()
             self._want_probes()
-        self._hooks.note_observed(observed)
-        self._hook_on()
+        self._changes.note_observed(observed)
+        self._act_on_changes()
 
     def _learn(self, observed: PodObserved) -> None:
         """Learn from an observation that includes the effect of the last command."""
@@ -257,7 +257,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._run_if_changed()
             self._keep()
             self._want_probes()
-            self._hook_on()
+            self._act_on_changes()
 
     def _take_volumes(self, fact: VolumesAre | VolumesGone | VolumesOverdue) -> None:
         """Run the pod once its volumes are there, and let it go once nothing of them is left."""
@@ -269,7 +269,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         elif isinstance(fact, VolumesAre):
             self._news.note_volumes(self._supply.troubles, self.clock.wall())
             self._run_if_changed()
-            self._hook_on()
+            self._act_on_changes()
 
     def _run_if_changed(self) -> None:
         is_other = self._commands.is_other(self._supply.supplies())
@@ -286,32 +286,32 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     # --- what its probes say ---------------------------------------------------------------------------
 
     def _want_probes(self) -> None:
-        if self._probing is not None:
-            self._probing.want(self._supply.objects)
+        if self._probes is not None:
+            self._probes.want(self._supply.objects)
 
     def _take_probes(self, fact: ProbesSay | ProbesAgain | ProbesDue) -> None:
         """Show what the probes say, and tell the runtime if that changes what it has to do."""
-        if self._probing is None:
+        if self._probes is None:
             return
         if not isinstance(fact, ProbesSay):
-            self._probing.again()
-        elif self._probing.take(fact):
+            self._probes.again()
+        elif self._probes.take(fact):
             self._news.note_verdicts(self.clock.wall())
-            if self._commands.is_told_to_run and self._probing.has_commands:
+            if self._commands.is_told_to_run and self._probes.has_commands:
                 self._run()
             self._keep()
             status = self._memory.status
-            self._hooks.note_observed(status.observed if status is not None else None)
+            self._changes.note_observed(status.observed if status is not None else None)
 
     # --- what is done about changes --------------------------------------------------------------------
 
-    def _take_hook(self, fact: HookFact) -> None:
-        self._hooks.take(fact, self.clock.monotonic())
-        self._hook_on()
+    def _take_change(self, fact: HookFact) -> None:
+        self._changes.take(fact, self.clock.monotonic())
+        self._act_on_changes()
         self._keep()
 
-    def _hook_on(self) -> None:
-        self._hooks.go_on(self._supply, self.clock.monotonic())
+    def _act_on_changes(self) -> None:
+        self._changes.go_on(self._supply, self.clock.monotonic())
 
     def _restart_outdated(self) -> None:
         if self._commands.is_told_to_run:

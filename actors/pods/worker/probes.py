@@ -1,14 +1,14 @@
-"""What a worker does about the probes of its pod, on its own state. A part of the worker."""
+"""What a worker does about the probes of its pod, and what follows for the pod. A part of the worker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from actors.pods.needed_objects import needed_objects
 from actors.pods.orders import ProbesDue
-from actors.pods.probe_reading import initial_verdict, probed_containers
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
-from actors.pods.worker_probes import ProbesMemory, WorkerProbes, probes_memory
+from actors.pods.worker.needed_objects import needed_objects
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.probe_reading import initial_verdict, probed_containers
+from actors.pods.worker.wanted_probes import ProbesMemory, WantedProbes, probes_memory
 from kernel import Port, Timer
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_lives import PodLife
@@ -17,18 +17,18 @@ from messages.probing import ProbesFact, ProbesSay
 from messages.units import Seconds
 
 
-class WorkerProbing:
+class WorkerProbes:
     """The probes of one pod and its life, for one life of its worker."""
 
-    __slots__ = ("_commanded", "_memory", "_ports", "_probed", "_probes")
+    __slots__ = ("_commanded", "_memory", "_ports", "_probed", "_wanted")
 
     def __init__(
-        self, ports: WorkerPorts, memory: WorkerMemory, probed: ProbesMemory, probes: WorkerProbes
+        self, ports: WorkerPorts, memory: WorkerMemory, probed: ProbesMemory, wanted: WantedProbes
     ) -> None:
         self._ports = ports
         self._memory = memory
         self._probed = probed
-        self._probes = probes
+        self._wanted = wanted
         self._commanded: frozenset[tuple[str, ProbeVerdict]] = frozenset()
         """What the runtime was told that changes what it does."""
 
@@ -51,9 +51,9 @@ class WorkerProbing:
         memory, pod = self._memory, self._memory.wish.pod
         stage = memory.life.stage
         if stage in {PodLife.TERMINATED, PodLife.FINISHED}:
-            self._probes.release(pod)
+            self._wanted.release(pod)
         elif self._probed.is_observed and memory.status is not None:
-            self._probes.want(
+            self._wanted.want(
                 pod,
                 memory.status.observed,
                 objects if needed_objects(pod) is not None else {},
@@ -63,11 +63,11 @@ class WorkerProbing:
 
     def again(self) -> None:
         """Say once more what is wanted."""
-        self._probes.again()
+        self._wanted.again()
 
     def take(self, said: ProbesSay) -> bool:
         """Take in what the probes say. Return whether anything is different from before."""
-        return self._probes.take(said)
+        return self._wanted.take(said)
 
     def _now(self) -> Mapping[str, ProbeVerdict]:
         status = self._memory.status
@@ -84,12 +84,12 @@ class WorkerProbing:
         return frozenset(found)
 
 
-def worker_probing(
+def worker_probes(
     ports: WorkerPorts,
     memory: WorkerMemory,
     me: Port[ProbesFact],
     after: Callable[[Seconds, ProbesDue], Timer],
-) -> WorkerProbing | None:
+) -> WorkerProbes | None:
     """Return what a new life of a worker does about probes; None for a pod that has none."""
     if ports.probes is None:
         return None
@@ -97,8 +97,8 @@ def worker_probing(
         memory.probes = probes_memory(memory.wish.pod, memory.wish.mirror, _kept(memory))
     if memory.probes is None:
         return None
-    probes = WorkerProbes(ports.probes, memory.probes, me, after)
-    return WorkerProbing(ports, memory, memory.probes, probes)
+    wanted = WantedProbes(ports.probes, memory.probes, me, after)
+    return WorkerProbes(ports, memory, memory.probes, wanted)
 
 
 def _kept(memory: WorkerMemory) -> Mapping[str, ProbeVerdict]:

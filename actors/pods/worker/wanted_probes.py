@@ -1,4 +1,4 @@
-"""What the probes of one pod say of its containers. A part of its worker.
+"""Has the probes of one pod run, and remembers what they say of its containers. A part of its worker.
 
 A pod without probes has none of this: no message, no timer, no memory.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from actors.pods.orders import ProbesDue
-from actors.pods.probe_reading import (
+from actors.pods.worker.probe_reading import (
     probed_containers,
     running_instances,
     verdicts_about,
@@ -62,7 +62,7 @@ def probes_memory(
     return ProbesMemory(known=verdicts_before(pod, shown.document, kept))
 
 
-class WorkerProbes:
+class WantedProbes:
     """Has the probes of a pod run, for one life of its worker."""
 
     __slots__ = ("_after", "_is_released", "_keeper", "_me", "_memory", "_timer", "_wanted")

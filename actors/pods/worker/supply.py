@@ -7,10 +7,10 @@ from typing import assert_never
 
 from actors.pods.orders import ObjectsDue, PodWish, ServicesDue, VolumesOverdue
 from actors.pods.record_pages import ObjectVersion
-from actors.pods.worker_needs import NO_SUPPLIES, NeedFact, Supplies, WorkerNeeds, needs_anything
-from actors.pods.worker_news import WorkerNews
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
-from actors.pods.worker_volumes import WorkerVolumes
+from actors.pods.worker.needs import NO_SUPPLIES, NeedFact, Supplies, WorkerNeeds, needs_anything
+from actors.pods.worker.news import WorkerNews
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.volumes import WorkerVolumes
 from kernel import Port, Timer
 from messages.objects import ObjectFact, ObjectId, ObjectRead, ObjectValue
 from messages.pod_runtime import PodTrouble

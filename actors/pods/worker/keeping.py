@@ -8,7 +8,7 @@ from dataclasses import replace
 from actors.pods.lifecycle import LEAST_GRACE
 from actors.pods.record_pages import ObjectVersion, kept_pod
 from actors.pods.records import KeepPod
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from messages.objects import ObjectId
 from messages.units import Seconds, Timestamp
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from actors.pods.orders import PodWish, VolumesOverdue
-from actors.pods.worker_parts import WorkerMemory
+from actors.pods.worker.parts import WorkerMemory
 from kernel import Port, Timer
 from messages.pod_runtime import PodTrouble
 from messages.pods import Pod, PodUid

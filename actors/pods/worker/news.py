@@ -9,8 +9,8 @@ from typing import Final
 from actors.pods.admission import DEFERRED, INFEASIBLE
 from actors.pods.orders import LifeIs
 from actors.pods.pod_events import pod_event
-from actors.pods.worker_parts import WorkerMemory, WorkerPorts
-from actors.pods.worker_volumes import FAILED_MOUNT, UNSUPPORTED_VOLUME
+from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.volumes import FAILED_MOUNT, UNSUPPORTED_VOLUME
 from messages.events import EventType
 from messages.pod_lives import PodLife
 from messages.pod_runtime import NO_MARK, PodObserved, PodTrouble, ProbeVerdict

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
-from actors.pods.needed_objects import NeededObjects, needed_objects
 from actors.pods.orders import ObjectsDue
 from actors.pods.record_pages import ObjectVersion
+from actors.pods.worker.needed_objects import NeededObjects, needed_objects
 from kernel import Port, Timer
 from messages.objects import (
     ChangeMissed,
