@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually
-from tests.support.project.consoles import Terminal, commands, shown_as
+from tests.support.project.consoles import Terminal, commands, shows_the_same
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
@@ -50,6 +50,24 @@ def test_start_here_from_the_first_status_to_the_last_removal(
             terminal.carry_out(each)
 
 
+def test_troubles_are_shown_and_explained_as_the_page_on_troubleshooting_says(
+    agent: OnExamples, tmp_path: Path
+) -> None:
+    (tmp_path / "examples/local-objects/shop-database.yaml").chmod(0o644)
+    flags = ("--local-objects-dir=examples/local-objects", "--hollow-capacity=cpu=4")
+    terminal = Terminal(tmp_path, agent.runs(*flags, examples="examples/troubles"))
+    for each in commands(ROOT / "docs/troubleshooting.md"):
+        terminal.carry_out(each)
+
+
+def test_a_crash_on_request_is_shown_as_the_page_on_concepts_says(
+    agent: OnExamples, tmp_path: Path
+) -> None:
+    terminal = Terminal(tmp_path, agent.runs("--enable-chaos"))
+    for each in commands(ROOT / "docs/concepts.md"):
+        terminal.carry_out(each)
+
+
 @pytest.mark.parametrize(
     ("page", "shown", "fits"),
     [
@@ -65,4 +83,4 @@ def test_start_here_from_the_first_status_to_the_last_removal(
 def test_what_a_terminal_shows_fits_its_page_but_for_numbers_and_folds(
     page: tuple[str, ...], shown: str, *, fits: bool
 ) -> None:
-    assert bool(shown_as(page).fullmatch(shown)) is fits
+    assert shows_the_same(page, shown) is fits

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from tools.reference.endpoints import endpoints_page
-from tools.reference.events import events_page
 from tools.reference.fields import fields_page
 from tools.reference.flags import flags_page
 from tools.reference.metrics import metrics_page
@@ -19,7 +18,6 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/reference/fields.md": fields_page,
     "docs/reference/endpoints.md": endpoints_page,
     "docs/reference/metrics.md": metrics_page,
-    "docs/reference/events.md": events_page,
 }
 """What returns the text of each page, by its path in the checkout."""
 

@@ -35,6 +35,7 @@ FLAGS_OF_OTHERS = {
     " --grace-period --kubeconfig --minify --server --token --user",
     "systemctl": "--now",
     "benchmarks": "--only",
+    "nobody: it is misspelt": "--pod-manifest-dir",
 }
 KNOWN_FLAGS = (OUR_FLAGS | SWITCHES | VALUED).union(
     *(flags.split() for flags in FLAGS_OF_OTHERS.values())

@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.project.checkout import ROOT
 from tools.reference.endpoints import ASKED, served_routes
-from tools.reference.events import STREAM
 from tools.reference.pages import PAGES
 
 
@@ -46,8 +45,3 @@ def test_every_metric_that_is_named_in_the_server_is_in_the_reference() -> None:
     page = PAGES["docs/reference/metrics.md"]()
     assert len(named) > 60
     assert {name for name in named if f"`{name}" not in page} == set()
-
-
-def test_every_event_of_the_stream_is_in_the_reference_and_no_other_one_is() -> None:
-    code = "".join(path.read_text() for path in (ROOT / "actors" / "events").glob("*.py"))
-    assert set(re.findall(r'server_sent\(\s*"(\w+)"', code)) == set(STREAM)

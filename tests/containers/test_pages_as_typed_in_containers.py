@@ -1,4 +1,4 @@
-"""The first page's pods in real containers, as it has them typed."""
+"""Pages that run pods in real containers, as they have it typed."""
 
 from __future__ import annotations
 
@@ -37,3 +37,28 @@ def test_start_here_in_real_containers(tmp_path: Path, containerd: Containerd) -
         assert len(typed) == 4
         for each in typed:
             terminal.carry_out(each)
+
+
+def test_an_edge_node_with_a_change_and_a_kill(tmp_path: Path, containerd: Containerd) -> None:
+    containerd.add_network()
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for name in ("manifests", "objects"):
+        (tmp_path / "etc" / name).mkdir(parents=True)
+    with WholeAgent(tmp_path, containerd) as agent:
+
+        def begins() -> None:
+            agent.begins(
+                "--hostname-override=edge-1",
+                f"--pod-manifest-path={tmp_path}/etc/manifests",
+                f"--local-objects-dir={tmp_path}/etc/objects",
+            )
+            eventually(agent.is_ready, PATIENT)
+
+        begins()
+        terminal = Terminal(tmp_path, agent, {"/etc/actorlet": f"{tmp_path}/etc"})
+        for each in commands(ROOT / "docs/edge-node.md"):
+            if "SIGKILL" in each.text:
+                agent.dies()
+                begins()
+            else:
+                terminal.carry_out(each)
