@@ -26,7 +26,7 @@ from manifests.texts import printable
 from messages.pods import FILE, Pod
 from messages.sources import ManifestVerdict, Verdict
 from messages.units import Timestamp
-from server import documents
+from server.verdicts import manifest
 from settings.errors import StartError
 
 UNSERVED: Final = frozenset({Verdict.REJECTED, Verdict.SHADOWED})
@@ -54,7 +54,7 @@ def validated(path: Path, rules: ManifestRules) -> dict[str, Any]:
 
 def as_document(verdicts: Collection[ManifestVerdict]) -> dict[str, Any]:
     """Return what ``--validate`` says as JSON: whether each manifest would be served, and all verdicts."""
-    manifests = [documents.manifest(verdict, FILE) for verdict in verdicts]
+    manifests = [manifest(verdict, FILE) for verdict in verdicts]
     return {"valid": _are_served(verdicts), "manifests": manifests}
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Event, Timer
+from time import monotonic
 from typing import Any, Final, Protocol
 
-from command.failures import NoAnswerError, StrangeAnswerError, UnreachableError
+from command.failures import NoAnswerError, StrangeAnswerError, UnreachableError, no_rows
+from command.lists import ListInPieces, NoListError
 from command.reading import Document, text
 from command.wording import plain
 
@@ -36,6 +38,19 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedAnswer:
+    """An answer with a long list."""
+
+    head: Document
+    """What stands before the list."""
+    headers: Mapping[str, str]
+    pages: Iterator[list[Document]]
+    """The rows of the list, which are read once."""
+    rest: Callable[[], Document]
+    """Tells what stands behind the list, once all pages are read."""
 
 
 class AgentPlace(Protocol):
@@ -102,25 +117,95 @@ class AgentApi:
         with self._translated(path), self._asked(path, body=body_sent) as response:
             body = _whole_body(response)
             if len(body) > LARGEST:
-                raise StrangeAnswerError(f"{self._who} answers {path} with more than can be read")
+                raise StrangeAnswerError(
+                    f"{self._who} answers {_place(path)} with more than can be read"
+                )
             return Answer(status=response.status, headers=dict(response.headers), body=body)
 
     @contextmanager
-    def lines(self, path: str, *, is_endless: bool) -> Iterator[Iterator[bytes]]:
-        """Yield the lines of an answer that goes on. ``is_endless`` if nobody waits for its end.
+    def pieces(self, path: str, *, is_endless: bool) -> Iterator[Iterator[bytes]]:
+        """Yield the pieces of an answer as they come. ``is_endless`` if nobody waits for its end.
 
-        Raises as ``document`` does.
+        An answer that is broken off has ended. Raises as ``document`` does.
         """
-        with self._translated(path), self._asked(path, goes_on=is_endless) as response:
-            if response.status != http.client.OK:
-                body = response.read(2**16)
-                raise self._refusal(path, Answer(status=response.status, headers={}, body=body))
-            yield _lines(response)
+        with self._opened(path, goes_on=is_endless) as response:
+            yield self._read(path, _until_it_ends(_pieces(response)))
+
+    @contextmanager
+    def listed(self, path: str, name: str) -> Iterator[ListedAnswer]:
+        """Yield the object that ``path`` answers, of which the list called ``name`` is read while it comes.
+
+        Only the time in which the agent is waited for counts as its own, not that in which somebody reads
+        what is shown. Raises as ``document`` does.
+        """
+        with self._opened(path, is_timed=True) as response:
+            arriving = self._read(path, self._in_time(_pieces(response)))
+            with self._listing(path, name):
+                document = ListInPieces(arriving, name)
+            yield ListedAnswer(
+                head=document.head,
+                headers=dict(response.headers),
+                pages=self._pages(path, name, document),
+                rest=lambda: document.rest,
+            )
+
+    def _pages(self, path: str, name: str, document: ListInPieces) -> Iterator[list[Document]]:
+        with self._listing(path, name):
+            yield from document.pages()
+
+    @contextmanager
+    def _listing(self, path: str, name: str) -> Iterator[None]:
+        try:
+            yield
+        except NoListError as error:
+            raise (
+                no_rows(name, _place(path)) if error.is_an_object else self._no_object(path)
+            ) from None
+
+    def _in_time(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        left, size = self._patience * WHOLE, 0
+        while True:
+            began = monotonic()
+            piece = next(pieces, b"")
+            left -= monotonic() - began
+            size += len(piece)
+            if left < 0 or size > LARGEST:
+                self._is_over.set()
+                raise ConnectionError
+            if not piece:
+                return
+            yield piece
+
+    def _read(self, path: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield ``pieces``. What goes wrong with them is told, and not what goes wrong with their reader."""
+        with self._translated(path):
+            yield from pieces
+
+    @contextmanager
+    def _opened(
+        self, path: str, *, goes_on: bool = False, is_timed: bool = False
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Yield the answer to ``path`` as soon as it begins, if it is one."""
+        with ExitStack() as stack:
+            with self._translated(path):
+                response = stack.enter_context(
+                    self._asked(path, goes_on=goes_on, is_timed=is_timed)
+                )
+                if response.status != http.client.OK:
+                    body = response.read(2**16)
+                    raise self._refusal(path, Answer(status=response.status, headers={}, body=body))
+            yield response
 
     @contextmanager
     def _asked(
-        self, path: str, *, goes_on: bool = False, body: bytes | None = None
+        self,
+        path: str,
+        *,
+        goes_on: bool = False,
+        is_timed: bool = False,
+        body: bytes | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
+        """Yield an answer. ``goes_on`` if it may be silent; ``is_timed`` if its reader has a clock."""
         connection = self._server.connection(self._patience)
         with closing(connection):
             connection.connect()
@@ -132,8 +217,9 @@ class AgentApi:
                 method = "GET" if body is None else "POST"
                 connection.request(method, path, body, {"Accept": "application/json, */*"})
                 with connection.getresponse() as response:
-                    if goes_on:
+                    if goes_on or is_timed:
                         whole.cancel()
+                    if goes_on:
                         wire.settimeout(None)
                     yield response
             finally:
@@ -156,7 +242,7 @@ class AgentApi:
             ) from None
         except TimeoutError:
             raise UnreachableError(
-                f"{self._who} did not answer {path} within {self._patience:g} s"
+                f"{self._who} did not answer {_place(path)} within {self._patience:g} s"
             ) from None
         except (ConnectionError, http.client.IncompleteRead, http.client.RemoteDisconnected):
             raise UnreachableError(f"{self._who} {self._broken_off(path)}") from None
@@ -167,8 +253,8 @@ class AgentApi:
 
     def _broken_off(self, path: str) -> str:
         if self._is_over.is_set():
-            return f"took longer than {self._patience * WHOLE:g} s for its answer to {path}"
-        return f"broke off its answer to {path}: it may be restarting"
+            return f"took longer than {self._patience * WHOLE:g} s for its answer to {_place(path)}"
+        return f"broke off its answer to {_place(path)}: it may be restarting"
 
     def _object(self, path: str, answer: Answer) -> Document:
         try:
@@ -176,10 +262,13 @@ class AgentApi:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise StrangeAnswerError(
-                f"what answers at {self.name} says no JSON object at {path}: it may not be an agent"
-            )
+            raise self._no_object(path)
         return found
+
+    def _no_object(self, path: str) -> StrangeAnswerError:
+        return StrangeAnswerError(
+            f"what answers at {self.name} says no JSON object at {_place(path)}: it may not be an agent"
+        )
 
     def _refusal(self, path: str, answer: Answer) -> NoAnswerError:
         said = plain(_error_of(answer.body))[:300]
@@ -187,16 +276,26 @@ class AgentApi:
         if answer.status == http.client.CONFLICT and said:
             return NoAnswerError(said)
         if answer.status == http.client.SERVICE_UNAVAILABLE:
-            return UnreachableError(f"{self._who} cannot answer {path} at the moment{told}")
+            return UnreachableError(f"{self._who} cannot answer {_place(path)} at the moment{told}")
         if answer.status == http.client.NOT_FOUND:
             return StrangeAnswerError(
-                f"{self._who} has nothing at {path}: it is of another version, or no agent{told}"
+                f"{self._who} has nothing at {_place(path)}: it is of another version, or no agent{told}"
             )
-        return StrangeAnswerError(f"{self._who} answers {path} with {answer.status}{told}")
+        return StrangeAnswerError(f"{self._who} answers {_place(path)} with {answer.status}{told}")
 
     @property
     def _who(self) -> str:
         return f"the agent at {self.name}"
+
+
+def _until_it_ends(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    with suppress(http.client.IncompleteRead):
+        yield from pieces
+
+
+def _place(path: str) -> str:
+    """Return a path as people know it: without what exactly was asked for there."""
+    return path.partition("?")[0]
 
 
 def _error_of(body: bytes) -> str:
@@ -216,9 +315,12 @@ def _whole_body(response: http.client.HTTPResponse) -> bytes:
     return bytes(body)
 
 
-def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    while line := response.readline(PIECE):
-        yield line
+def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """Yield the body as it comes. Raises ``IncompleteRead``."""
+    while piece := response.read1(PIECE):
+        yield piece
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
 
 
 def _reason(error: OSError) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from command.failures import StrangeAnswerError
+from command.failures import no_rows
 from command.reading import Document, parts, value
 
 
@@ -11,7 +11,5 @@ def rows_of(document: Document, name: str, path: str) -> list[Document]:
     found = value(document, name)
     rows = parts(document, name)
     if not isinstance(found, list) or len(rows) != len(found):
-        raise StrangeAnswerError(
-            f"the answer to {path} has no list of {name}: the agent is of another version, or none"
-        )
+        raise no_rows(name, path)
     return rows

@@ -1,6 +1,7 @@
 """Draws tables and lines for whoever reads: colours on a terminal only, and lines as wide as it is.
 
-rich takes 60 ms to import, so only what is about to draw imports this module.
+rich draws what has to be folded. It takes 60 ms to import, and 200 µs for each row, so it is not used where
+nobody looks, for what fits as it is, and for tables of many rows.
 """
 
 from __future__ import annotations
@@ -8,20 +9,27 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
-from typing import IO, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import IO, TYPE_CHECKING, Final
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from command.tables import Sheet, tone
+from command.plain_tables import GAP, RowLines, cell_count, styled, wrapped
+from command.tables import Column, Sheet, tone
 from command.wording import plain
 
-UNLIMITED: Final = 4_000
+if TYPE_CHECKING:
+    from rich.table import Table
+
+UNLIMITED: Final = 2**31
 """Columns where nobody looks: whoever reads a file or a pipe wants whole lines."""
-GAP: Final = 2
-"""Columns between two columns of a table."""
+MOST_COLUMNS: Final = 4_000
+"""More than any terminal has."""
+MANY: Final = 200
+"""Rows beyond which a table is made quickly, and not with words that stay whole where they are folded."""
+AT_ONCE: Final = 500
+"""Lines that are written in one go."""
+
+Row = tuple[str, ...]
 
 
 class Drawing:
@@ -30,48 +38,39 @@ class Drawing:
     def __init__(self, output: IO[str], environment: Mapping[str, str] = os.environ) -> None:
         self._output = output
         self._width = _width(output, environment)
-        has_colours = _has_colours(output, environment)
-        self._console = Console(
-            file=output,
-            color_system="standard" if has_colours else None,
-            force_terminal=has_colours,
-            legacy_windows=False,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            soft_wrap=False,
-        )
+        self._has_colours = _has_colours(output, environment)
 
     def sheet(self, sheet: Sheet, *, wide: bool = False) -> None:
         """Draw a table, without lines around it. The wide one is as wide as it has to be."""
         shown = sheet.shown(wide=wide)
-        width = UNLIMITED if wide else None
-        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-        for column in shown.columns:
-            table.add_column(
-                column.title,
-                justify="right" if column.is_right else "left",
-                no_wrap=not column.is_folded,
-                overflow="fold",
-            )
-        for row in shown.rows:
-            table.add_row(
-                *(
-                    Text(plain(said), style=tone(said) if column.is_toned else "")
-                    for column, said in zip(shown.columns, row, strict=True)
-                )
-            )
-        self._draw(table, width=width)
+        if wide or self._width == UNLIMITED or len(shown.rows) > MANY:
+            self._rows(shown.columns, shown.rows, iter(shown.rows), wide=wide)
+        else:
+            self._draw(self._table(shown))
+
+    def pages(
+        self, columns: tuple[Column, ...], pages: Iterator[Sequence[Row]], *, wide: bool
+    ) -> None:
+        """Draw a table that comes in pages, each as soon as it is there.
+
+        The first one says how wide columns are. With a second one no column is left out for being empty.
+        """
+        first, second = next(pages, ()), next(pages, None)
+        if second is None:
+            self.sheet(Sheet(columns=columns, rows=first), wide=wide)
+            return
+        places = [place for place, each in enumerate(columns) if wide or not each.is_wide]
+        rest = chain(first, second, chain.from_iterable(pages))
+        shown = (tuple(row[place] for place in places) for row in rest)
+        begin = [tuple(row[place] for place in places) for row in first]
+        self._rows([columns[place] for place in places], begin, shown, wide=wide)
 
     def pairs(self, rows: list[tuple[str, str]]) -> None:
         """Draw names and what they are, one below the other. Those that are nothing are left out."""
-        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=False)
-        table.add_column(no_wrap=True, style="bold")
-        table.add_column(overflow="fold")
-        for name, said in rows:
-            if said:
-                table.add_row(Text(name), Text(plain(said)))
-        self._draw(table)
+        told = [(name, said) for name, said in rows if said]
+        width = max((len(name) for name, _ in told), default=0) + GAP
+        for name, said in told:
+            self._hanging(name.ljust(width), said, mark_style="bold")
 
     def title(self, said: str) -> None:
         """Draw a heading, with a blank line before it."""
@@ -80,20 +79,73 @@ class Drawing:
 
     def line(self, said: str, *, style: str = "") -> None:
         """Draw a line, folded where it has to be."""
-        self._draw(Text(plain(said), style=style))
+        self._hanging("", said, style=style)
 
     def item(self, said: str, *, mark: str = "-", style: str = "") -> None:
         """Draw an item of a list, whose further lines stand below its first."""
-        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=False)
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        table.add_row(Text(mark, style=style), Text(plain(said), style=style))
-        self._draw(table)
+        self._hanging(f"{mark} ", said, style=style, mark_style=style)
 
-    def _draw(self, what: Table | Text, *, width: int | None = None) -> None:
-        self._console.width = width or self._width
-        with self._console.capture() as captured:
-            self._console.print(what)
+    def _hanging(self, mark: str, said: str, *, style: str = "", mark_style: str = "") -> None:
+        """Draw ``said`` behind ``mark``, and further lines of it below its first."""
+        lines = wrapped(plain(said), max(1, self._width - cell_count(mark)))
+        shown = f"{self._styled(mark, mark_style)}{self._styled(lines[0], style)}"
+        self._output.write(f"{shown if lines[0] else shown.rstrip()}\n")
+        blanks = " " * cell_count(mark)
+        self._output.writelines(
+            f"{blanks}{self._styled(each, style)}\n" if each else "\n" for each in lines[1:]
+        )
+
+    def _styled(self, said: str, style: str) -> str:
+        return styled(said, style) if self._has_colours else said
+
+    def _rows(
+        self, columns: Sequence[Column], begin: Sequence[Row], rows: Iterable[Row], *, wide: bool
+    ) -> None:
+        """Draw a table by itself. ``begin`` are those of its rows that say how wide columns are."""
+        limit = UNLIMITED if wide else self._width
+        maker = RowLines(columns, begin, limit, has_colours=self._has_colours)
+        lines = chain(maker.titles(), chain.from_iterable(map(maker.lines, rows)))
+        while said := "\n".join(islice(lines, AT_ONCE)):
+            self._output.write(f"{said}\n")
+            self._output.flush()
+
+    def _table(self, sheet: Sheet) -> Table:
+        from rich.table import Table  # noqa: PLC0415 - it takes 60 ms
+        from rich.text import Text  # noqa: PLC0415
+
+        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+        for column in sheet.columns:
+            table.add_column(
+                column.title,
+                justify="right" if column.is_right else "left",
+                no_wrap=not column.is_folded,
+                overflow="fold",
+            )
+        for row in sheet.rows:
+            table.add_row(
+                *(
+                    Text(plain(said), style=tone(said) if column.is_toned else "")
+                    for column, said in zip(sheet.columns, row, strict=True)
+                )
+            )
+        return table
+
+    def _draw(self, table: Table) -> None:
+        from rich.console import Console  # noqa: PLC0415
+
+        console = Console(
+            file=self._output,
+            width=self._width,
+            color_system="standard" if self._has_colours else None,
+            force_terminal=self._has_colours,
+            legacy_windows=False,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            soft_wrap=False,
+        )
+        with console.capture() as captured:
+            console.print(table)
         # Without the blanks that fill lines up.
         self._output.writelines(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1])
 
@@ -113,7 +165,7 @@ def _has_colours(output: IO[str], environment: Mapping[str, str]) -> bool:
 
 def _width(output: IO[str], environment: Mapping[str, str]) -> int:
     said = environment.get("COLUMNS", "")
-    if said.isascii() and said.isdigit() and 0 < int(said) < UNLIMITED:
+    if said.isascii() and said.isdigit() and 0 < int(said) < MOST_COLUMNS:
         return max(20, int(said))
     if not is_terminal(output):
         return UNLIMITED

@@ -30,21 +30,39 @@ class Happening:
     comment: str = ""
 
 
-def happenings(lines: Iterable[bytes]) -> Iterator[Happening]:
-    """Yield the events of a stream. What is no event and no comment is passed over."""
+LONGEST: Final = 2**20
+"""Bytes of the longest line. What is longer is read as several."""
+
+
+def happenings(pieces: Iterable[bytes]) -> Iterator[list[Happening]]:
+    """Yield the events of a stream that arrives in pieces: for each piece those that end in it.
+
+    What is no event and no comment is passed over.
+    """
     fields: dict[str, str] = {}
-    for raw in lines:
-        line = raw.decode(errors="replace").rstrip("\r\n")
-        key, _, said = line.partition(":")
-        if line.startswith(":"):
-            yield Happening(name="", comment=said.strip())
-        elif line:
-            before = fields.get(key, "") if key == "data" else ""
-            fields[key] = before + said.removeprefix(" ")
-        elif "data" in fields:
-            name, data = fields.get("event", "message"), _document(fields["data"])
-            yield Happening(name=name, data=data, id=fields.get("id", ""))
-            fields = {}
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        if len(rest) > LONGEST:
+            lines, rest = [*lines, rest], b""
+        found = []
+        for raw in lines:
+            line = raw.decode(errors="replace").rstrip("\r")
+            key, _, said = line.partition(":")
+            if line.startswith(":"):
+                found.append(Happening(name="", comment=said.strip()))
+            elif line:
+                before = fields.get(key, "") if key == "data" else ""
+                fields[key] = before + said.removeprefix(" ")
+            elif "data" in fields:
+                found.append(_happening(fields))
+                fields = {}
+        yield found
+
+
+def _happening(fields: Mapping[str, str]) -> Happening:
+    name, data = fields.get("event", "message"), _document(fields["data"])
+    return Happening(name=name, data=data, id=fields.get("id", ""))
 
 
 def _document(data: str) -> dict[str, Any]:

@@ -42,3 +42,10 @@ class StrangeAnswerError(NoAnswerError):
     """The agent answered, and not what this command can use: another version, or no agent at all."""
 
     exit_code: ClassVar[int] = 5
+
+
+def no_rows(name: str, path: str) -> StrangeAnswerError:
+    """Return that the answer to ``path`` has no list called ``name``, or one of something else."""
+    return StrangeAnswerError(
+        f"the answer to {path} has no list of {name}: the agent is of another version, or none"
+    )

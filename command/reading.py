@@ -15,7 +15,8 @@ def value(document: object, *path: str) -> object:
     """Return what stands at ``path``; None if there is nothing."""
     found = document
     for key in path:
-        if not isinstance(found, Mapping):
+        # Asking for the class first: this runs a million times for ten thousand pods.
+        if found.__class__ is not dict and not isinstance(found, Mapping):
             return None
         found = found.get(key)
     return found
@@ -55,9 +56,9 @@ def part(document: object, *path: str) -> Document:
 def parts(document: object, *path: str) -> list[Document]:
     """Return the objects of the list at ``path``; none if there is no list."""
     found = value(document, *path)
-    if not isinstance(found, Sequence) or isinstance(found, str):
+    if found is None or not isinstance(found, Sequence) or isinstance(found, str):
         return []
-    return [each for each in found if isinstance(each, Mapping)]
+    return [each for each in found if each.__class__ is dict or isinstance(each, Mapping)]
 
 
 def texts(document: object, *path: str) -> list[str]:

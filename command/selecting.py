@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
+from urllib.parse import urlencode
 
 from command.failures import NothingFoundError
 from command.pod_words import pod_name
@@ -12,6 +13,28 @@ from command.wording import counted
 
 MOST_NAMED = 5
 """How many of several pods are named to whoever could mean any of them."""
+
+
+def pods_path(
+    *, is_brief: bool = True, namespace: str = "", name: str = "", only_unready: bool = False
+) -> str:
+    """Return where an agent lists pods. One of another version may list all of them, and all that it knows.
+
+    ``name`` is what somebody typed: also the beginning of a name, or a UID.
+    """
+    wanted = {
+        "brief": "true" if is_brief else "",
+        "namespace": namespace,
+        "name": typed(name),
+        "unready": "true" if only_unready else "",
+    }
+    query = urlencode({key: said for key, said in wanted.items() if said})
+    return f"/pods?{query}" if query else "/pods"
+
+
+def typed(name: str) -> str:
+    """Return a name without the kind that some people type before it."""
+    return name.removeprefix("pod/").removeprefix("pods/")
 
 
 def in_namespace(pods: Iterable[Document], namespace: str) -> list[Document]:
@@ -28,7 +51,7 @@ def selected_pod(pods: Sequence[Document], said: str) -> Document | None:
     whose manifest has this name, to which the node's name is added. Else the only one whose name begins so.
     Raises ``NothingFoundError`` if several are meant.
     """
-    said = said.removeprefix("pod/").removeprefix("pods/")
+    said = typed(said)
     for matches in (_is_named, _is_static, _begins):
         found = [each for each in pods if matches(each, said)]
         if len(found) == 1:
@@ -60,7 +83,7 @@ def _begins(pod: Document, said: str) -> bool:
 
 def manifests_named(sources: Document, said: str) -> list[Document]:
     """Return the verdicts on manifests that are meant by ``said``: their file, or their pod."""
-    said = said.removeprefix("pod/").removeprefix("pods/")
+    said = typed(said)
     verdicts = [each for source in parts(sources, "sources") for each in parts(source, "manifests")]
     named = [each for each in verdicts if said in _names(each)]
     return named or [

@@ -1,14 +1,14 @@
-"""Shows one answer in the form that was asked for: a table for people, JSON, YAML or names for scripts."""
+"""Shows answers in the form that was asked for: a table for people, JSON, YAML or names for scripts."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from command.wording import plain
+from command.written import as_json, as_yaml
 
 if TYPE_CHECKING:
     from command.drawing import Drawing
@@ -33,21 +33,16 @@ class ShownAnswer:
 def show(answer: ShownAnswer, output: str) -> None:
     """Write ``answer`` to the standard output."""
     if output in {TABLE, WIDE}:
-        from command.drawing import drawing  # noqa: PLC0415 - rich takes 60 ms
+        from command.drawing import drawing  # noqa: PLC0415 - only tables need it
 
         answer.draw(drawing(), output == WIDE)
     elif output == NAME:
-        sys.stdout.writelines(f"{plain(each)}\n" for each in answer.names())
+        show_names(answer.names())
     else:
-        sys.stdout.writelines(written(answer.document, output))
+        write = as_json if output == JSON else as_yaml
+        sys.stdout.writelines(write(answer.document))
 
 
-def written(document: Any, output: str) -> Iterator[str]:
-    """Yield the text of ``document`` as JSON or YAML."""
-    if output == JSON:
-        yield json.dumps(document, indent=2) + "\n"
-        return
-    import yaml  # noqa: PLC0415 - it takes 30 ms
-
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    yield yaml.dump(document, Dumper=dumper, sort_keys=False, allow_unicode=False)
+def show_names(names: Iterable[str]) -> None:
+    """Write one name in each line."""
+    sys.stdout.writelines(f"{plain(each)}\n" for each in names)

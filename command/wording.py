@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from math import isfinite
 
@@ -70,6 +70,10 @@ def counted(many: int, what: str) -> str:
 
 def tally(words: Iterable[str]) -> str:
     """Return how often there is each word, the most frequent first: ``6 Running, 1 Pending``."""
-    counts = Counter(words)
+    return counted_words(Counter(words))
+
+
+def counted_words(counts: Mapping[str, int]) -> str:
+    """Return the same for words that somebody has counted."""
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     return ", ".join(f"{many:,} {word}" for word, many in ordered)

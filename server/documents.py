@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kernel import ActorDescription
 from manifests.times import rfc3339_milli
-from messages.pods import LOCAL_FILES, SourceName
 from messages.sources import ManifestVerdict, SourceDescribed
 from server.answers import Unanswered
+from server.verdicts import manifest
+
+Choice = Callable[[ManifestVerdict], bool]
+"""Whether somebody wants to know about a manifest."""
 
 
-def sources(described: Iterable[SourceDescribed | Unanswered]) -> dict[str, Any]:
-    """Return what ``/sourcez`` answers: each source, and a verdict for each manifest."""
-    return {"sources": [_source(source) for source in described]}
+def sources(
+    described: Iterable[SourceDescribed | Unanswered], choice: Choice = bool
+) -> dict[str, Any]:
+    """Return what ``/sourcez`` answers: each source, and a verdict for each manifest that is chosen."""
+    return {"sources": [_source(source, choice) for source in described]}
 
 
-def _source(source: SourceDescribed | Unanswered) -> dict[str, Any]:
+def _source(source: SourceDescribed | Unanswered, choice: Choice) -> dict[str, Any]:
     if isinstance(source, Unanswered):
         return {
             "name": source.name,
@@ -25,6 +31,7 @@ def _source(source: SourceDescribed | Unanswered) -> dict[str, Any]:
             "epoch": None,
             "lastListed": None,
             "error": source.reason,
+            "verdicts": {},
             "manifests": [],
         }
     return {
@@ -33,19 +40,10 @@ def _source(source: SourceDescribed | Unanswered) -> dict[str, Any]:
         "epoch": list(source.epoch),
         "lastListed": None if source.last_listed is None else rfc3339_milli(source.last_listed),
         "error": source.error,
-        "manifests": [manifest(verdict, source.name) for verdict in source.manifests],
-    }
-
-
-def manifest(verdict: ManifestVerdict, source: SourceName) -> dict[str, Any]:
-    """Return the verdict on one manifest of ``source``, as ``/sourcez`` and ``--validate`` show it."""
-    return {
-        "path": verdict.path,
-        "verdict": verdict.verdict.value,
-        "reason": verdict.reason,
-        "warnings": list(verdict.warnings),
-        "object" if source == LOCAL_FILES else "pod": verdict.pod,
-        "uid": verdict.uid,
+        "verdicts": Counter(verdict.verdict.value for verdict in source.manifests),
+        "manifests": [
+            manifest(verdict, source.name) for verdict in source.manifests if choice(verdict)
+        ],
     }
 
 

@@ -24,13 +24,14 @@ from messages.volume_state import VolumesDescribed
 from server import documents, health, metrics
 from server.answers import Unanswered
 from server.backend import EndpointBackend
+from server.brief_pods import PodsAsked
 from server.control.console import ContainerConsole
 from server.control.pages import ControlPages
 from server.control.peers import allowed_users, only_users
 from server.event_streams import EventStreams
 from server.health_questions import cluster_checks, healthiness, readiness
 from server.hosts import gets_details, only_for, wants_details
-from server.json_answers import joined, json_answer, json_text_answer, streamed_answer
+from server.json_answers import is_told, joined, json_answer, json_text_answer, streamed_answer
 from server.object_pages import watchz
 from server.pod_metrics import RunningState
 from server.pod_pages import pod_list, running_pods
@@ -38,6 +39,7 @@ from server.probe_pages import ProbeState, probe_exposition, probez
 from server.serving import EXEMPT
 from server.ui.files import wants_page
 from server.ui.pages import UiPages
+from server.verdicts import choice_of
 from server.volume_pages import volumez
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -165,7 +167,7 @@ class Endpoints:
     async def pods(self, request: web.Request) -> web.StreamResponse:
         """Return the pods that this node should have, each with its status."""
         pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
-        pieces = pod_list(_answered(pods), _statuses(statuses))
+        pieces = pod_list(_answered(pods), _statuses(statuses), PodsAsked.of(request.query))
         return await streamed_answer(request, pieces, headers=_freshness(statuses))
 
     async def running_pods(self, request: web.Request) -> web.Response:
@@ -183,8 +185,11 @@ class Endpoints:
         return await json_answer(request, self._backend.configuration)
 
     async def sourcez(self, request: web.Request) -> web.Response:
-        """Return the sources, and the verdict on every manifest."""
-        document = documents.sources(await self._backend.all_sources())
+        """Return the sources, and the verdicts on their manifests: on all, or on those asked for."""
+        choice = choice_of(
+            request.query.getall("name", []), only_troubled=is_told(request.query, "troubled")
+        )
+        document = documents.sources(await self._backend.all_sources(), choice)
         return await json_answer(request, document)
 
     async def actorz(self, request: web.Request) -> web.Response:
@@ -206,7 +211,8 @@ class Endpoints:
         if volumes is None:
             raise web.HTTPNotFound(text="this agent makes no volumes")
         now = self._backend.system.clock.monotonic()
-        return await json_answer(request, volumez(_answered(volumes), now))
+        document = volumez(_answered(volumes), now, request.query.get("uid", ""))
+        return await json_answer(request, document)
 
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics. Those of an actor that does not answer are missing."""

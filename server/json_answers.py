@@ -99,8 +99,13 @@ def _items(values: list[Any]) -> Iterator[str]:
     yield "]" if values else "[]"
 
 
+def is_told(query: Mapping[str, str], name: str) -> bool:
+    """Return whether ``query`` has ``name``, and does not say no."""
+    return query.get(name, "false").lower() not in NO
+
+
 def _is_pretty(request: web.Request) -> bool:
-    return request.query.get("pretty", "false").lower() not in NO
+    return is_told(request.query, "pretty")
 
 
 def _indented(document: Any) -> Iterator[str]:

@@ -13,15 +13,19 @@ from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, PodObserved, RuntimeDescribed, RuntimePod
 from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
+from server.brief_pods import PodsAsked, brief, chosen, in_namespace, summary
 from stores.pods.index import is_mirror_pod_of
 from stores.statuses.rendering import with_status
 
 PIECE: Final = 50
 """Pods of one piece: a few milliseconds."""
+EVERYTHING: Final = PodsAsked()
 
 
 def pod_list(
-    described: PodsDescribed, statuses: Mapping[PodUid, PodStatus] | None
+    described: PodsDescribed,
+    statuses: Mapping[PodUid, PodStatus] | None,
+    asked: PodsAsked = EVERYTHING,
 ) -> Iterator[str]:
     """Yield what ``/pods`` answers: a v1 PodList of static and API pods, without mirrors, as a kubelet's.
 
@@ -29,11 +33,15 @@ def pod_list(
     the ``statuses``, each has what the API server shows: of a static pod, its mirror.
     """
     shows = _with_mirror(described) if statuses is None else _with_status(statuses)
-    yield '{"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": ['
-    pods = described.pods
+    everything = in_namespace(described.pods, asked)
+    pods = chosen(everything, statuses, asked)
+    told = {"summary": summary(everything, statuses)} if asked.is_brief else {}
+    head = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, **told}
+    yield json.dumps(head)[:-1] + ', "items": ['
     for start in range(0, len(pods), PIECE):
         shown = [shows(pod) for pod in pods[start : start + PIECE]]
-        yield (", " if start else "") + json.dumps(shown)[1:-1]
+        items = [brief(each) for each in shown] if asked.is_brief else shown
+        yield (", " if start else "") + json.dumps(items)[1:-1]
     yield "]}"
 
 

@@ -15,7 +15,7 @@ from messages.pods import Pod, SourceName
 from messages.sources import SourceDescribed, Verdict
 from messages.volume_state import VolumesDescribed
 from server.answers import Unanswered
-from server.documents import manifest
+from server.verdicts import manifest
 
 
 def objects_of(pod: Pod) -> frozenset[ObjectId]:

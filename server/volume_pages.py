@@ -8,9 +8,10 @@ from messages.units import Seconds
 from messages.volume_state import VolumeDescribed, VolumesDescribed
 
 
-def volumez(volumes: VolumesDescribed, now: Seconds) -> dict[str, Any]:
-    """Return the JSON document."""
-    ordered = sorted(volumes.volumes, key=lambda each: (each.pod, each.uid, each.name))
+def volumez(volumes: VolumesDescribed, now: Seconds, uid: str = "") -> dict[str, Any]:
+    """Return the JSON document, with the volumes of the pod with this ``uid``; of all pods if it is empty."""
+    wanted = (each for each in volumes.volumes if uid in {"", each.uid})
+    ordered = sorted(wanted, key=lambda each: (each.pod, each.uid, each.name))
     return {"volumes": [_row(each, now) for each in ordered]}
 
 

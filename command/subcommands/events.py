@@ -44,14 +44,16 @@ def command(
     if not follow and (new or since):
         raise click.UsageError("--new and --since need -f: they are about what happens")
     tell = _as_json if output == JSON else _as_text()
-    with api.lines(f"/events{_query(since, new=new)}", is_endless=follow) as lines:
-        for event in happenings(lines):
-            if event.comment.startswith("dropped"):
-                raise UnreachableError(f"the agent at {api.name} says: {event.comment}")
-            if event.name and (not only or event.name in only):
-                tell(event)
-            if not follow and is_complete(event):
-                return
+    with api.pieces(f"/events{_query(since, new=new)}", is_endless=follow) as pieces:
+        for events in happenings(pieces):
+            for event in events:
+                if event.comment.startswith("dropped"):
+                    raise UnreachableError(f"the agent at {api.name} says: {event.comment}")
+                if event.name and (not only or event.name in only):
+                    tell(event)
+                if not follow and is_complete(event):
+                    return
+            sys.stdout.flush()
     raise UnreachableError(f"the agent at {api.name} has ended the stream: it stops, or restarts")
 
 
@@ -62,17 +64,15 @@ def _query(since: str, *, new: bool) -> str:
 
 def _as_json(event: Happening) -> None:
     sys.stdout.write(json.dumps({"event": event.name, "id": event.id, **event.data}) + "\n")
-    sys.stdout.flush()
 
 
 def _as_text() -> Callable[[Happening], None]:
-    from command.drawing import drawing  # noqa: PLC0415 - rich takes 60 ms
+    from command.drawing import drawing  # noqa: PLC0415 - only tables need it
 
     drawn = drawing()
 
     def tell(event: Happening) -> None:
         at = time.strftime("%H:%M:%S")
         drawn.item(sentence(event), mark=f"{at}  {event.name:8}")
-        sys.stdout.flush()
 
     return tell

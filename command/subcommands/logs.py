@@ -16,7 +16,7 @@ from command.failures import NothingFoundError
 from command.moments import beginning
 from command.options import root_dir_option
 from command.reading import Document, text
-from command.selecting import in_namespace, selected_pod
+from command.selecting import in_namespace, pods_path, selected_pod
 
 
 @click.command("logs", short_help="What a container has written")
@@ -41,9 +41,10 @@ def command(pod: str, namespace: str, since: str, root_dir: Path, **wanted: obje
     api = AgentApi(ControlPlace(root_dir), PATIENCE)
     uid = text(pod_of(api, pod, namespace), "metadata", "uid")
     query = urlencode({name: each for name, each in asked.items() if each})
-    with api.lines(f"/control/pods/{quote(uid, safe='')}/log?{query}", is_endless=True) as lines:
-        for line in lines:
-            sys.stdout.buffer.write(line)
+    path = f"/control/pods/{quote(uid, safe='')}/log?{query}"
+    with api.pieces(path, is_endless=True) as pieces:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
             if wanted["follow"]:
                 sys.stdout.buffer.flush()
 
@@ -57,7 +58,8 @@ def _said(wanted: object) -> str:
 
 def pod_of(api: AgentApi, name: str, namespace: str) -> Document:
     """Return the pod that is meant. Raises ``NoAnswerError``."""
-    pods = in_namespace(rows_of(api.document("/pods"), "items", "/pods"), namespace)
+    path = pods_path(namespace=namespace, name=name)
+    pods = in_namespace(rows_of(api.document(path), "items", "/pods"), namespace)
     found = selected_pod(pods, name)
     if found is None:
         raise NothingFoundError(f"there is no pod {name}: actorlet pods lists them")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import click
 
@@ -13,9 +13,16 @@ from command.answers import rows_of
 from command.failures import NothingFoundError
 from command.options import output_option, server_option
 from command.pod_words import pod_name
-from command.reading import Document, parts, text
+from command.reading import Document, part, parts, text
 from command.reasons import PodEvidence, reasons
-from command.selecting import in_namespace, manifests_named, manifests_of, selected_pod
+from command.selecting import (
+    in_namespace,
+    manifests_named,
+    manifests_of,
+    pods_path,
+    selected_pod,
+    typed,
+)
 from command.showing import JSON, NAME, TABLE, WIDE, YAML, ShownAnswer, show
 
 if TYPE_CHECKING:
@@ -33,42 +40,64 @@ def command(api: AgentApi, name: str, namespace: str, output: str) -> None:
     NAME may stand without its namespace, without the node's name that static pods end with, and may be a
     beginning that no other pod has, a UID, or the file of a manifest.
     """
-    pods = in_namespace(rows_of(api.document("/pods"), "items", "/pods"), namespace)
-    sources = api.document("/sourcez")
-    pod = selected_pod(pods, name)
+    pod, manifests = _found(api, name, namespace), list[Document]()
     if pod is None:
-        pod = _of_manifest(pods, manifests_named(sources, name))
+        manifests = manifests_named(_sources(api, name), name)
+        pod = _of_manifest(api, manifests, namespace)
     if pod is None:
-        _tell_of_no_pod(name, manifests_named(sources, name), output)
+        _tell_of_no_pod(name, manifests, output)
     else:
-        known = _evidence(api, pod, sources)
-        _show(known, output, time.time())
+        _show(_evidence(api, pod), output, time.time())
 
 
-def _of_manifest(pods: list[Document], manifests: list[Document]) -> Document | None:
+def _found(api: AgentApi, name: str, namespace: str) -> Document | None:
+    """Return what a table shows of the pod that is meant."""
+    document = api.document(pods_path(namespace=namespace, name=name))
+    return selected_pod(in_namespace(rows_of(document, "items", "/pods"), namespace), name)
+
+
+def _of_manifest(api: AgentApi, manifests: list[Document], namespace: str) -> Document | None:
     """Return the pod of the first of ``manifests`` that has one."""
-    by_name = {pod_name(each): each for each in pods}
-    found = (by_name.get(text(each, "pod")) for each in manifests)
-    return next((each for each in found if each is not None), None)
+    for name in filter(None, (text(each, "pod") for each in manifests)):
+        document = api.document(pods_path(namespace=namespace, name=name))
+        for pod in in_namespace(rows_of(document, "items", "/pods"), namespace):
+            if pod_name(pod) == name:
+                return pod
+    return None
 
 
-def _evidence(api: AgentApi, pod: Document, sources: Document) -> PodEvidence:
-    uid = text(pod, "metadata", "uid")
-    probes = api.optional("/probez") or {}
-    told = api.document(f"/ui/pods/{quote(uid, safe='')}")
+def _sources(api: AgentApi, *names: str) -> Document:
+    """Return the sources, with the verdicts on manifests that have to do with ``names``."""
+    query = urlencode([("name", typed(each)) for each in names if each])
+    return api.document(f"/sourcez?{query}")
+
+
+def _evidence(api: AgentApi, brief: Document) -> PodEvidence:
+    uid = text(brief, "metadata", "uid")
+    told = (api.optional(f"/ui/pods/{quote(uid, safe='')}") if uid else None) or {}
+    why = reasons(told)
+    pod = part(told, "pod") or _whole(api, brief, uid)
+    volumes = api.optional(f"/volumez?{urlencode({'uid': uid})}") or {}
     return PodEvidence(
         pod=pod,
-        manifests=manifests_of(sources, pod),
+        manifests=manifests_of(_sources(api, pod_name(pod), uid), pod),
         objects=parts(api.optional("/watchz") or {}, "objects"),
-        probes=next((each for each in parts(probes, "pods") if text(each, "uid") == uid), {}),
-        volumes=[
-            each
-            for each in parts(api.optional("/volumez") or {}, "volumes")
-            if text(each, "uid") == uid
-        ],
+        probes=told if "probes" in told else _probes(api, uid),
+        volumes=[each for each in parts(volumes, "volumes") if text(each, "uid") == uid],
         events=parts(told, "events"),
-        why=reasons(told),
+        why=why,
     )
+
+
+def _whole(api: AgentApi, brief: Document, uid: str) -> Document:
+    """Return the whole of a pod from an agent whose page of it has it not; else what is known of it."""
+    pods = parts(api.document(pods_path(is_brief=False, name=uid or pod_name(brief))), "items")
+    return next((each for each in pods if pod_name(each) == pod_name(brief)), brief)
+
+
+def _probes(api: AgentApi, uid: str) -> Document:
+    probes = parts(api.optional("/probez") or {}, "pods")
+    return next((each for each in probes if text(each, "uid") == uid), {})
 
 
 def _show(known: PodEvidence, output: str, now: float) -> None:
@@ -103,7 +132,7 @@ def _tell_of_no_pod(name: str, manifests: list[Document], output: str) -> None:
         }
         show(ShownAnswer(document=document, names=lambda: (), draw=lambda *_: None), output)
     elif output in {TABLE, WIDE}:
-        from command.drawing import drawing  # noqa: PLC0415 - rich takes 60 ms
+        from command.drawing import drawing  # noqa: PLC0415 - only tables need it
         from command.tables import BAD  # noqa: PLC0415
 
         drawn = drawing()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,10 @@ import click
 from command.agent_api import AgentApi
 from command.answers import rows_of
 from command.options import output_option, server_option
-from command.reading import Document, flag, parts, text, texts
+from command.reading import Document, count, flag, part, parts, text, texts
 from command.showing import ShownAnswer, show
 from command.tables import BAD, DOUBTFUL, FAINT, Column, Sheet
-from command.wording import ago, tally
+from command.wording import ago, counted_words
 
 if TYPE_CHECKING:
     from command.drawing import Drawing
@@ -45,19 +46,18 @@ FINE = frozenset({"accepted", "ignored"})
 @output_option()
 def command(api: AgentApi, troubled: bool, output: str) -> None:  # noqa: FBT001
     """Show where pods come from, and the verdict on each manifest, with the line that is wrong."""
-    document = api.document("/sourcez")
+    document = api.document("/sourcez?troubled=true" if troubled else "/sourcez")
     sources = rows_of(document, "sources", "/sourcez")
-    if troubled:
-        sources = [_troubled(each) for each in sources]
+    shown = [_troubled(each) for each in sources] if troubled else sources
 
     def draw(drawing: Drawing, wide: bool) -> None:  # noqa: FBT001
         drawing.sheet(sheet(sources, time.time()), wide=wide)
-        for each in sources:
+        for each in shown:
             draw_manifests(drawing, verdicts(each), wide=wide)
 
     show(
         ShownAnswer(
-            document={**document, "sources": sources},
+            document={**document, "sources": shown},
             names=lambda: (text(each, "name") for each in sources),
             draw=draw,
         ),
@@ -75,6 +75,16 @@ def verdicts(source: Document) -> list[Document]:
     return parts(source, "manifests")
 
 
+def verdict_counts(source: Document) -> Mapping[str, int]:
+    """Return how many manifests of a source there are of each verdict.
+
+    An agent that is asked for some of them tells how many there are. One of another version tells them all.
+    """
+    if told := part(source, "verdicts"):
+        return {word: count(told, word) for word in told}
+    return Counter(text(each, "verdict") for each in verdicts(source))
+
+
 def is_troubled(verdict: Document) -> bool:
     """Return whether somebody has to look at a manifest."""
     return text(verdict, "verdict") not in FINE or bool(verdict.get("warnings"))
@@ -87,7 +97,7 @@ def sheet(sources: list[Document], now: float) -> Sheet:
             text(each, "name"),
             "yes" if flag(each, "ready") else "no",
             ago(text(each, "lastListed"), now) or "never",
-            tally(text(verdict, "verdict") for verdict in verdicts(each)) or "none",
+            counted_words(verdict_counts(each)) or "none",
             text(each, "error"),
         )
         for each in sources

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +14,15 @@ from command.answers import rows_of
 from command.failures import NOT_WELL, OK, StrangeAnswerError
 from command.health_checks import CheckLine, check_lines
 from command.options import output_option, server_option
-from command.pod_words import is_well, pod_name, state
-from command.reading import Document, parts, text
+from command.pod_words import is_well, pod_name
+from command.pod_words import state as pod_state
+from command.reading import Document, count, part, parts, text
 from command.reasons import reasons
+from command.selecting import pods_path
 from command.showing import JSON, YAML, ShownAnswer, show
-from command.subcommands.sources import is_troubled, troubles_of
+from command.subcommands.sources import is_troubled, troubles_of, verdict_counts
 from command.tables import BAD, DOUBTFUL, GOOD
-from command.wording import counted, tally
+from command.wording import counted, counted_words
 
 if TYPE_CHECKING:
     from command.drawing import Drawing
@@ -51,20 +55,72 @@ def command(context: click.Context, api: AgentApi, output: str) -> None:
     The exit code is 1 if the agent is not ready, or not healthy.
     """
     ready, healthy = health_report(api, "/readyz"), health_report(api, "/healthz")
-    pods = rows_of(api.document("/pods"), "items", "/pods")
-    sources = rows_of(api.document("/sourcez"), "sources", "/sourcez")
-    manifests = [each for one in sources for each in parts(one, "manifests")]
-    why = first_causes(api)
+    state = AgentState(
+        pods=rows_document(api, pods_path(only_unready=True), "items"),
+        sources=rows_document(api, "/sourcez?troubled=true", "sources"),
+    )
+    why = first_causes(api) if state.troubled_pods() else {}
 
     def draw(drawing: Drawing, _wide: bool) -> None:  # noqa: FBT001
         _draw_health(drawing, api.name, ready, healthy)
-        drawing.pairs([("node", _node(pods)), *_counts(pods, manifests)])
-        _draw_pods(drawing, [each for each in pods if not is_well(each)], why)
-        _draw_manifests(drawing, [each for each in manifests if is_troubled(each)])
+        drawing.pairs([("node", state.node), *state.counts()])
+        _draw_pods(drawing, state.troubled_pods(), why)
+        _draw_manifests(drawing, state.troubled_manifests())
 
-    document = _document(api.name, ready, healthy, pods, manifests, why)
+    document = _document(api.name, ready, healthy, state, why)
     show(ShownAnswer(document=document, names=lambda: (), draw=draw), output)
     context.exit(OK if ready.is_well and healthy.is_well else NOT_WELL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentState:
+    """What an agent says of its pods and manifests.
+
+    One of this version tells those that somebody has to look at, and how many there are. One of another may
+    tell them all.
+    """
+
+    pods: Document
+    sources: Document
+
+    @property
+    def node(self) -> str:
+        """The node's name; empty if nobody tells it."""
+        told = (text(each, "spec", "nodeName") for each in parts(self.pods, "items"))
+        return text(self.pods, "summary", "nodeName") or next(filter(None, told), "")
+
+    def phases(self) -> Mapping[str, int]:
+        """Return how many pods there are in each phase."""
+        if told := part(self.pods, "summary", "phases"):
+            return {phase: count(told, phase) for phase in told}
+        return Counter(text(each, "status", "phase") for each in parts(self.pods, "items"))
+
+    def verdicts(self) -> Mapping[str, int]:
+        """Return how many manifests there are of each verdict."""
+        found: Counter[str] = Counter()
+        for source in parts(self.sources, "sources"):
+            found.update(verdict_counts(source))
+        return found
+
+    def counts(self) -> list[tuple[str, str]]:
+        """Return both in words."""
+        return [("pods", _sum(self.phases())), ("manifests", _sum(self.verdicts()))]
+
+    def troubled_pods(self) -> list[Document]:
+        """Return the pods that are not ready and did not succeed."""
+        return [each for each in parts(self.pods, "items") if not is_well(each)]
+
+    def troubled_manifests(self) -> list[Document]:
+        """Return the verdicts on manifests that somebody has to look at."""
+        found = [each for one in parts(self.sources, "sources") for each in parts(one, "manifests")]
+        return [each for each in found if is_troubled(each)]
+
+
+def rows_document(api: AgentApi, path: str, name: str) -> Document:
+    """Return the document at ``path``, which has a list called ``name``. Raises ``NoAnswerError``."""
+    document = api.document(path)
+    rows_of(document, name, path.partition("?")[0])
+    return document
 
 
 def health_report(api: AgentApi, path: str) -> HealthReport:
@@ -79,19 +135,9 @@ def health_report(api: AgentApi, path: str) -> HealthReport:
     return HealthReport(is_well=answer.status == 200, checks=checks)
 
 
-def _node(pods: list[Document]) -> str:
-    return next(filter(None, (text(each, "spec", "nodeName") for each in pods)), "")
-
-
-def _counts(pods: list[Document], manifests: list[Document]) -> list[tuple[str, str]]:
-    return [
-        ("pods", _sum(pods, (text(each, "status", "phase") for each in pods))),
-        ("manifests", _sum(manifests, (text(each, "verdict") for each in manifests))),
-    ]
-
-
-def _sum(rows: list[Document], words: Any) -> str:
-    return f"{len(rows):,}: {tally(words)}" if rows else "none"
+def _sum(counts: Mapping[str, int]) -> str:
+    many = sum(counts.values())
+    return f"{many:,}: {counted_words(counts)}" if many else "none"
 
 
 def _draw_health(drawing: Drawing, name: str, ready: HealthReport, healthy: HealthReport) -> None:
@@ -108,9 +154,15 @@ def _not(report: HealthReport) -> str:
 
 
 def first_causes(api: AgentApi) -> dict[str, str]:
-    """Return why pods are not as they should be, by their UIDs: the first cause of the first of them."""
-    told = parts(api.document(f"/ui/pods?troubled&limit={MOST_EXPLAINED}"), "pods")
-    return {text(each, "metadata", "uid"): why[0].text for each in told if (why := reasons(each))}
+    """Return why pods are not as they should be, by their UIDs: the first cause of the first of them.
+
+    An agent of another version may not say it.
+    """
+    told = api.optional(f"/ui/pods?troubled&limit={MOST_EXPLAINED}") or {}
+    explained = [each for each in parts(told, "pods") if "why" in each]
+    return {
+        text(each, "metadata", "uid"): why[0].text for each in explained if (why := reasons(each))
+    }
 
 
 def _draw_pods(drawing: Drawing, troubled: list[Document], why: dict[str, str]) -> None:
@@ -119,7 +171,7 @@ def _draw_pods(drawing: Drawing, troubled: list[Document], why: dict[str, str]) 
     drawing.title(f"{counted(len(troubled), 'pod')} not ready: actorlet pod NAME says more")
     for each in sorted(troubled, key=pod_name)[:MOST_NAMED]:
         cause = why.get(text(each, "metadata", "uid"), "")
-        said = f"{pod_name(each)}: {state(each)}{cause and f': {cause}'}"
+        said = f"{pod_name(each)}: {pod_state(each)}{cause and f': {cause}'}"
         drawing.item(said, style=DOUBTFUL)
     _draw_more(drawing, len(troubled), "actorlet pods --troubled")
 
@@ -143,8 +195,7 @@ def _document(
     name: str,
     ready: HealthReport,
     healthy: HealthReport,
-    pods: list[Document],
-    manifests: list[Document],
+    state: AgentState,
     why: dict[str, str],
 ) -> dict[str, Any]:
     return {
@@ -153,16 +204,15 @@ def _document(
         "healthy": healthy.is_well,
         "readyz": [asdict(each) for each in ready.checks],
         "healthz": [asdict(each) for each in healthy.checks],
-        "pods": len(pods),
+        "pods": sum(state.phases().values()),
         "troubledPods": [
             {
                 "pod": pod_name(each),
-                "state": state(each),
+                "state": pod_state(each),
                 "why": why.get(text(each, "metadata", "uid"), ""),
             }
-            for each in pods
-            if not is_well(each)
+            for each in state.troubled_pods()
         ],
-        "manifests": len(manifests),
-        "troubledManifests": [each for each in manifests if is_troubled(each)],
+        "manifests": sum(state.verdicts().values()),
+        "troubledManifests": state.troubled_manifests(),
     }

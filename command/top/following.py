@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from threading import Event, Thread
 from typing import Final, TypeAlias
 
@@ -122,7 +123,7 @@ class EventsFollower:
             self._wire.settimeout(self._silence)
             self._tell(EventsRead())
             was_live = True
-            why = self._hear(happenings(_lines(response)))
+            why = self._hear(chain.from_iterable(happenings(_pieces(response))))
         except TimeoutError:
             silent = self._silence if was_live else PATIENCE
             return f"the agent was silent for {silent:g} s", was_live
@@ -147,6 +148,7 @@ class EventsFollower:
         return "the agent has ended its events: it stops, or restarts"
 
 
-def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    while line := response.readline(PIECE):
-        yield line
+def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    with suppress(http.client.IncompleteRead):  # broken off is ended, too
+        while piece := response.read1(PIECE):
+            yield piece

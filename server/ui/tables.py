@@ -9,20 +9,19 @@ from typing import Any, Final
 
 from kernel import ActorDescription, DynamicSummary, TreeSummary
 from messages.pods import JsonObject, SourceName
-from messages.sources import ManifestVerdict, SourceDescribed, Verdict
+from messages.sources import ManifestVerdict, SourceDescribed
 from messages.units import Timestamp
 from server import documents
 from server.answers import Unanswered
 from server.health import HealthCheck
 from server.health_questions import AgentHealth
 from server.ui.paging import PageAsked, PagedTable, page_of
+from server.verdicts import is_troubled, manifest
 
 MANIFEST_ORDERS: Final = ("verdict", "source")
 OBJECT_ORDERS: Final = ("state", "references", "age")
 ACTOR_ORDERS: Final = ("state", "restarts", "mailbox", "handled")
 """By what rows can be sorted beside their keys."""
-_BY_CHOICE: Final = frozenset({Verdict.ACCEPTED, Verdict.IGNORED})
-"""Verdicts that nobody has to do anything about."""
 
 
 def manifests_page(
@@ -51,11 +50,6 @@ def manifests_page(
     )
 
 
-def is_troubled(verdict: ManifestVerdict) -> bool:
-    """Return whether a manifest is not served as it is, or with warnings."""
-    return verdict.verdict not in _BY_CHOICE or bool(verdict.warnings)
-
-
 def _manifest_key(row: tuple[SourceName, ManifestVerdict]) -> str:
     source, verdict = row
     return f"{source} {verdict.path} {verdict.pod}"
@@ -63,7 +57,7 @@ def _manifest_key(row: tuple[SourceName, ManifestVerdict]) -> str:
 
 def _manifest(row: tuple[SourceName, ManifestVerdict]) -> JsonObject:
     source, verdict = row
-    return {"source": source, **documents.manifest(verdict, source), "about": verdict.pod}
+    return {"source": source, **manifest(verdict, source), "about": verdict.pod}
 
 
 def objects_page(

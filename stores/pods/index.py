@@ -123,13 +123,15 @@ class PodIndex:
         holder = self.get_by_full_name(pod.full_name)
         if holder is not None and holder.uid != pod.uid and pod.uid in self._pods:
             return None
+        mirrors = self._mirror_names.all(pod.full_name)
+        if len(mirrors) < 2:
+            return mirrors[0] if mirrors else None
         return min(
-            self._mirror_names.all(pod.full_name),
+            mirrors,
             key=lambda mirror: (
                 mirror.is_deleting,
                 holder is None or not is_mirror_pod_of(mirror, holder),
             ),
-            default=None,
         )
 
     def pod_of_mirror(self, mirror: Pod) -> Pod | None:
@@ -210,7 +212,10 @@ class PodIndex:
         )
 
     def _static_and_mirror(self) -> Iterable[tuple[Pod, Pod | None]]:
-        return ((pod, self.mirror_of(pod)) for pod in self._pods.values() if pod.is_static)
+        static = (pod for pod in self._pods.values() if pod.is_static)
+        if not self._mirrors:
+            return ((pod, None) for pod in static)
+        return ((pod, self.mirror_of(pod)) for pod in static)
 
     def _settle(self, before: Pod | None, after: Pod | None) -> Turnover:
         """Bring names and counts in line with a UID's new holder, and return what that did."""

@@ -169,7 +169,8 @@ def test_pods_is_a_pod_list_as_a_kubelets(agent: Served) -> None:
 def test_sourcez_has_a_verdict_for_every_manifest(agent: Served, manifests: Path) -> None:
     (source,) = agent.get("/sourcez").json["sources"]
     broken, odd, web = source.pop("manifests")
-    assert list(source) == ["name", "ready", "epoch", "lastListed", "error"]
+    assert list(source) == ["name", "ready", "epoch", "lastListed", "error", "verdicts"]
+    assert source["verdicts"] == {"accepted": 2, "rejected": 1}
     assert (source["name"], source["ready"], source["error"]) == ("file", True, "")
     assert source["epoch"] == [1, 1]
     assert source["lastListed"].endswith("Z")

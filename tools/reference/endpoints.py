@@ -61,6 +61,21 @@ ASKED: Final[Mapping[str, Asked]] = {
             "replay": "`false`: without the present state",
         },
     ),
+    "/pods": Asked(
+        parameters={
+            "namespace": "only pods of this namespace",
+            "name": "only those whose name, or `NAMESPACE/NAME`, begins so, or that have this UID",
+            "unready": "only those that are not ready and did not succeed",
+            "brief": "what a table shows: by name, and with a `summary` of how many there are",
+        }
+    ),
+    "/sourcez": Asked(
+        parameters={
+            "troubled": "only manifests that somebody should look at",
+            "name": "only manifests whose path, pod or UID has this in it; may repeat",
+        }
+    ),
+    "/volumez": Asked(parameters={"uid": "only volumes of the pod with this UID"}),
     "/ui/pods": Asked(
         parameters={
             **PAGED,

@@ -54,7 +54,32 @@ def real() -> dict[str, object]:
     """Return what a real agent has answered at each path."""
     names = ("pods", "sourcez", "watchz", "actorz", "probez")
     healthy = "[+]source/file ok: seen 1.9 s ago\nreadyz check passed\n"
-    return {**{f"/{name}": body(name) for name in names}, "/readyz": healthy, "/healthz": healthy}
+    documents = {f"/{name}": body(name) for name in names}
+    return {**documents, **_pages_of_pods(), "/readyz": healthy, "/healthz": healthy}
+
+
+WHY: Final = {
+    "loop-edge-1": "Container a ended with 3 (Error) 20s ago, after 8 restarts",
+    "shop-edge-1": "Secret default/shop-database does not exist",
+}
+"""What an agent says of the pods that are not well."""
+
+
+def _pages_of_pods() -> dict[str, object]:
+    """Return what an agent answers below ``/ui/pods``."""
+    probes = {each["uid"]: each["probes"] for each in body("probez")["pods"]}
+    pages = {}
+    for each in body("pods")["items"]:
+        metadata = each["metadata"]
+        told = WHY.get(metadata["name"])
+        why = [{"text": told, "advice": ""}] if told else []
+        page = {"pod": each, "probes": probes.get(metadata["uid"], []), "events": [], "why": why}
+        pages[metadata["uid"]] = page
+    rows = [{"metadata": each["pod"]["metadata"], "why": each["why"]} for each in pages.values()]
+    return {
+        "/ui/pods": {"pods": rows},
+        **{f"/ui/pods/{uid}": each for uid, each in pages.items()},
+    }
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from command.reasons import PodEvidence, WhyNot
 from command.subcommands.actors import grouped
 from command.subcommands.actors import sheet as actor_sheet
 from command.subcommands.objects import sheet as object_sheet
-from command.subcommands.pods import sheet as pod_sheet
+from command.subcommands.pods import COLUMNS as POD_COLUMNS
+from command.subcommands.pods import rows as pod_rows
 from command.subcommands.sources import manifest_sheet
 from command.subcommands.sources import sheet as source_sheet
 from command.tables import Column, Sheet
@@ -26,7 +27,7 @@ from tests.support.command.agents import body, pod
 
 NOW = moment("2026-11-22T23:57:48Z") or 0.0
 SHEETS = {
-    "pods": pod_sheet(body("pods")["items"], NOW),
+    "pods": Sheet(columns=POD_COLUMNS, rows=sorted(pod_rows(body("pods")["items"], NOW))),
     "objects": object_sheet(body("watchz")["objects"]),
     "actors": actor_sheet(grouped(body("actorz")["actors"])),
     "sources": source_sheet(body("sourcez")["sources"], NOW),

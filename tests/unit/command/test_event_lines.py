@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
 from command.event_lines import _SENTENCES, Happening, happenings, sentence
@@ -57,8 +59,20 @@ data: {"a": 1
 """
 
 
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_it_does_not_matter_in_which_pieces_a_stream_arrives(size: int) -> None:
+    pieces = [STREAM[start : start + size] for start in range(0, len(STREAM), size)]
+    told = list(chain.from_iterable(happenings(pieces)))
+    assert told == list(chain.from_iterable(happenings([STREAM])))
+
+
+def test_what_ends_in_a_piece_is_told_with_it() -> None:
+    begin, end = b'event: pod\ndata: {"op"', b':"ADD"}\n\nevent: pod\n'
+    assert [len(each) for each in happenings([begin, end])] == [0, 1]
+
+
 def test_a_stream_is_events_and_comments_and_passes_over_the_rest() -> None:
-    told = list(happenings(STREAM.splitlines(keepends=True)))
+    told = list(chain.from_iterable(happenings([STREAM])))
     assert [each.comment or each.name for each in told] == [
         "connected",
         "pod",
@@ -96,7 +110,7 @@ def test_a_stream_is_events_and_comments_and_passes_over_the_rest() -> None:
     ],
 )
 def test_people_read_a_sentence(name: str, said: str) -> None:
-    told = {each.name: each for each in happenings(STREAM.splitlines(keepends=True))}
+    told = {each.name: each for each in chain.from_iterable(happenings([STREAM]))}
     assert sentence(told[name]) == said
 
 

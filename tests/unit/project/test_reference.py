@@ -23,9 +23,9 @@ def test_no_other_page_is_among_them() -> None:
 
 def test_every_parameter_that_a_server_reads_is_in_the_reference_and_no_other_one_is() -> None:
     code = "".join(path.read_text() for path in (ROOT / "server").rglob("*.py"))
-    read = re.findall(r"""query\.get\("(\w+)"|"(\w+)" in request\.query""", code)
+    read = re.findall(r"""query\.get(?:all)?\("(\w+)"|"(\w+)" in request\.query""", code)
     read += re.findall(
-        r"""_(?:is_set|whole_number|moment)\((query|request\.query), "(\w+)"\)""", code
+        r"""(?:_is_set|_whole_number|_moment|is_told)\((query|request\.query), "(\w+)"\)""", code
     )
     names = {second or first for first, second in read}
     asked = {name for each in ASKED.values() for name in each.parameters}

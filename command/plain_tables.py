@@ -1,0 +1,160 @@
+"""Tables as lines, at a few microseconds a row: where nobody looks, and where there are many rows. Pure.
+
+Columns are as wide as the first rows need. What is longer further down pushes what is beside it to the right,
+or is folded where the line would be too long.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Final
+
+from command.tables import Column, tone
+from command.wording import plain
+
+GAP: Final = 2
+"""Blanks between two columns."""
+NARROW: Final = 8
+"""To so many cells those columns are made narrower that may be folded, before all others are too."""
+COLOURS: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
+"""The numbers that terminals have for them."""
+
+Cells = Sequence[str]
+
+
+class RowLines:
+    """Makes lines of rows."""
+
+    def __init__(
+        self, columns: Sequence[Column], first: Iterable[Cells], limit: int, *, has_colours: bool
+    ) -> None:
+        """``first`` are the rows that say how wide columns are; ``limit`` is how wide a line may be."""
+        self._columns = columns
+        self._has_colours = has_colours
+        self._limit = limit
+        self._widths = _narrowed(columns, _widths(columns, first), limit)
+        pairs = zip(columns, self._widths, strict=True)
+        forms = [f"%{'' if column.is_right else '-'}{width}s" for column, width in pairs]
+        self._form = (" " * GAP).join(forms)
+
+    def titles(self) -> Iterator[str]:
+        """Yield the lines of the head."""
+        yield from self._lines([column.title for column in self._columns], is_head=True)
+
+    def lines(self, row: Cells) -> Iterator[str]:
+        """Yield the lines of a row: one, unless it is folded."""
+        if not self._has_colours:
+            line = self._form % tuple(row)
+            if line.isascii() and line.isprintable() and len(line := line.rstrip()) <= self._limit:
+                yield line
+                return
+        yield from self._lines(row, is_head=False)
+
+    def _lines(self, row: Cells, *, is_head: bool) -> Iterator[str]:
+        told = [plain(each) for each in row]
+        styles = [self._style(column, said, is_head) for column, said in self._paired(told)]
+        whole = self._line(told, styles)
+        if cell_count(self._line(told, [""] * len(told))) <= self._limit:
+            yield whole
+            return
+        pieces = [list(folded(said, width)) for said, width in zip(told, self._widths, strict=True)]
+        for line in zip_longest(*pieces, fillvalue=""):
+            yield self._line(line, styles)
+
+    def _paired(self, row: Cells) -> Iterable[tuple[Column, str]]:
+        return zip(self._columns, row, strict=True)
+
+    def _style(self, column: Column, said: str, is_head: bool) -> str:  # noqa: FBT001
+        if not self._has_colours:
+            return ""
+        return "bold" if is_head else tone(said) if column.is_toned else ""
+
+    def _line(self, row: Cells, styles: Sequence[str]) -> str:
+        last = len(row) - 1
+        told = []
+        for place, ((column, said), style) in enumerate(
+            zip(self._paired(row), styles, strict=True)
+        ):
+            blanks = " " * (self._widths[place] - cell_count(said))
+            shown = styled(said, style)
+            told.append(blanks + shown if column.is_right else shown + blanks * (place < last))
+        return (" " * GAP).join(told).rstrip()
+
+
+def styled(said: str, style: str) -> str:
+    """Return ``said`` as a terminal shows it in a colour."""
+    return f"\x1b[{COLOURS[style]}m{said}\x1b[0m" if style and said else said
+
+
+def cell_count(said: str) -> int:
+    """Return how many cells of a terminal ``said`` takes."""
+    if said.isascii():
+        return len(said)
+    return sum(map(_cells, said))
+
+
+def _cells(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def folded(said: str, width: int) -> Iterator[str]:
+    """Yield ``said`` in pieces of ``width`` cells at most; a piece has a character at least."""
+    if len(said) <= width and said.isascii():
+        yield said
+        return
+    piece, size = "", 0
+    for character in said:
+        cells = _cells(character)
+        if piece and size + cells > width:
+            yield piece
+            piece, size = "", 0
+        piece += character
+        size += cells
+    yield piece
+
+
+def wrapped(said: str, width: int) -> list[str]:
+    """Return ``said`` in lines of ``width`` cells at most, at least one. Words stay whole that fit."""
+    if len(said) <= width and said.isascii():
+        return [said]
+    lines, line = [], ""
+    for word in said.split(" "):
+        longer = f"{line} {word}" if line else word
+        if cell_count(longer) <= width:
+            line = longer
+            continue
+        if line:
+            lines.append(line)
+        *whole, line = folded(word, width)
+        lines += whole
+    return [*lines, line]
+
+
+def _widths(columns: Sequence[Column], rows: Iterable[Cells]) -> list[int]:
+    widths = [len(column.title) for column in columns]
+    for row in rows:
+        for place, said in enumerate(row):
+            if len(said) > widths[place] or not said.isascii():
+                widths[place] = max(widths[place], cell_count(plain(said)))
+    return widths
+
+
+def _narrowed(columns: Sequence[Column], widths: list[int], limit: int) -> list[int]:
+    """Return ``widths`` that fit into a line, as far as they can."""
+    over = sum(widths) + GAP * (len(widths) - 1) - limit
+    for may_be, least in ((lambda column: column.is_folded, NARROW), (lambda _: True, 1)):
+        while over > 0:
+            able = [
+                place
+                for place, column in enumerate(columns)
+                if may_be(column) and widths[place] > least
+            ]
+            if not able:
+                break
+            widths[max(able, key=widths.__getitem__)] -= 1
+            over -= 1
+    return widths
