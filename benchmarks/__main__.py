@@ -40,6 +40,7 @@ from benchmarks.status_writing import status_rows
 from benchmarks.storms import cut_rows
 from benchmarks.swapping import swap_rows
 from benchmarks.table import table
+from benchmarks.top import top_rows
 from benchmarks.unread import unread_rows
 from benchmarks.url_lists import url_list_rows
 from benchmarks.volumes import volume_rows
@@ -107,6 +108,7 @@ SUBJECTS: dict[str, Subject] = {
     "refused": refused_rows,
     "probes": probe_rows,
     "probed": probed_pod_rows,
+    "top": top_rows,
     "soak": soak_rows,
 }
 ON_REQUEST = {"soak"}

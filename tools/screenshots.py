@@ -10,6 +10,7 @@ from playwright.sync_api import Browser
 from tests.support.agent.process import ROOT, AgentProcess
 from tests.support.browser.chromium import Scheme, opened, started
 from tests.support.browser.seeing import is_live, looks, row, shows
+from tools.terminal_pictures import take_terminal_pictures
 
 IMAGES = ROOT / "docs" / "images"
 PICTURES: tuple[tuple[str, str, int, int, Scheme], ...] = (
@@ -38,6 +39,7 @@ def main() -> None:
         agent.write("shop.yaml", BROKEN)
         agent.start_on_manifests()
         _take_pictures(browser, agent)
+        take_terminal_pictures(IMAGES, agent.port)
 
 
 def _take_pictures(browser: Browser, agent: AgentProcess) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from command.reading import Document, count, flag, number, part, parts, text
 from command.tables import BAD, DOUBTFUL, GOOD
-from command.top.lines import BOLD, Line, LinePiece, cut, wide
+from command.top.lines import BOLD, Line, LinePiece, cut, wide, wrapped
 from command.top.state import TopState
 from command.wording import plain, span
 
@@ -17,7 +17,7 @@ def agent_lines(state: TopState) -> list[Line]:
     width = state.width
     said = state.connection.sentence(state.now)
     if said:
-        lines.append((LinePiece(cut(said, width), DOUBTFUL),))
+        lines += [(LinePiece(each, DOUBTFUL),) for each in wrapped(said, width)[:2]]
     lines += [(LinePiece(cut(each, width), BAD),) for each in list(troubles(state.agent))[:2]]
     return lines
 
@@ -53,7 +53,11 @@ def _second(state: TopState) -> Line:
     if not agent:
         return (LinePiece(""),)
     said = [*_pods(part(agent, "pods")), *_process(state), *_sources(agent), *_cluster(agent)]
-    return (LinePiece(cut("  ".join(said), state.width)),)
+    line = cut(said[0], state.width) if said else ""
+    for each in said[1:]:
+        if wide(line) + 2 + wide(each) <= state.width:
+            line += f"  {each}"
+    return (LinePiece(line),)
 
 
 def _pods(counts: Document) -> Iterator[str]:

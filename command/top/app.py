@@ -84,6 +84,8 @@ class TopThreads:
         self.inbox = Inbox()
         self._senders = Senders(api, self.inbox.put)
         self._follower = EventsFollower(api.place, self.inbox.put)
+        self.changes_seen = 0
+        """How many events told that something changed."""
         self.session = TopSession(
             TopState(connection=AgentLink(server=api.name), width=width, height=height),
             self._senders,
@@ -110,6 +112,7 @@ class TopThreads:
             self.session.told(each)
         changes = self._follower.changes
         taken = [changes.popleft() for _ in range(len(changes))]
+        self.changes_seen += len(taken)
         self.session.changes(taken)
         self.session.proceed()
 

@@ -56,21 +56,20 @@ class AgentLink:
     def sentence(self, now: float) -> str:
         """Return what people have to know about how old things are; empty if they are as of now."""
         if self.silent_at is not None:
-            if self.answered_at is None:
-                said = f"Nothing is known yet: {self.refusal}"
-            else:
-                said = f"What is shown is as of {_clock(self.answered_at)}: {self.refusal}"
-            return f"{said}.{self._next(now)}"
+            known = self.answered_at
+            age = "Nothing is known yet" if known is None else f"This is as of {_clock(known)}"
+            return f"{age}{self._next(now)}: {self.refusal}"
         if self.lost_at is not None:
-            return f"Not live since {_clock(self.lost_at)}, changes show late: {self.why}.{self._next(now)}"
+            age = f"Not live since {_clock(self.lost_at)}, changes show late"
+            return f"{age}{self._next(now)}: {self.why}"
         if self.restarted_at is not None and now - self.restarted_at < RESTART_TOLD:
             return f"The agent was restarted; it answers again since {_clock(self.restarted_at)}."
         return ""
 
     def _next(self, now: float) -> str:
         if self.next_try is None or self.next_try <= now:
-            return " Trying again."
-        return f" Next try in {span(self.next_try - now + 0.9)} (r: now)."
+            return "; trying again"
+        return f"; next try in {span(self.next_try - now + 0.9)} (r: now)"
 
 
 RESTART_TOLD = 30.0

@@ -76,6 +76,11 @@ class TopSession:
         self._used: tuple[float, float] | None = None
         """The agent's processor time, and when it was told."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows on the screen are known."""
+        return self.state.current.is_loaded(body_height(self.state))
+
     def resized(self, width: int, height: int) -> None:
         """Use a terminal of this size."""
         self.state = replace(self.state, width=width, height=height)

@@ -87,7 +87,7 @@ def test_events_that_are_lost_are_told_and_come_back() -> None:
         await stage.shows("web-edge-1", " live")
         stage.agent.refusal = b"HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\n{}"
         stage.agent.cut_events()
-        await stage.shows("not live", "web-edge-1", "What is shown is as of")
+        await stage.shows("not live", "web-edge-1", "This is as of")
         stage.agent.refusal = None
         await stage.pilot.press("r")
         text = await stage.shows(" live", without="as of")

@@ -19,17 +19,19 @@ def test_a_lost_stream_says_since_when_why_and_when_it_is_tried_again() -> None:
     assert lost.word() == "not live"
     said = lost.sentence(NOW + 5)
     assert said.startswith("Not live since ")
-    assert said.endswith("changes show late: refused. Next try in 7s (r: now).")
+    assert said.endswith(", changes show late; next try in 7s (r: now): refused")
     assert lost.lost_at == NOW
-    assert lost.sentence(NOW + 60).endswith("Trying again.")
+    assert lost.sentence(NOW + 60).endswith("; trying again: refused")
     assert lost.live().sentence(NOW + 60) == ""
 
 
 def test_an_agent_that_never_answered_and_one_that_does_not_any_more_are_told_apart() -> None:
     never = AgentLink(server="s").refused("no agent answers at s", NOW)
-    assert never.sentence(NOW).startswith("Nothing is known yet: no agent answers at s.")
+    assert never.sentence(NOW).startswith(
+        "Nothing is known yet; trying again: no agent answers at s"
+    )
     gone = AgentLink(server="s").live().answered(NOW).refused("no agent answers at s", NOW + 1)
-    assert gone.sentence(NOW + 2).startswith("What is shown is as of ")
+    assert gone.sentence(NOW + 2).startswith("This is as of ")
     assert gone.word() == "not live"
     assert gone.refused("still", NOW + 9).silent_at == NOW + 1
     assert gone.answered(NOW + 10).sentence(NOW + 10) == ""

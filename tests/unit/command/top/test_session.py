@@ -246,7 +246,7 @@ def test_an_agent_that_does_not_answer_leaves_what_was_known_with_its_age() -> N
     stage.passes(6.0)
     stage.answer(failure=AWAY)
     text = stage.text()
-    assert "What is shown is as of " in text
+    assert "This is as of " in text
     assert "no agent answers" in text
     assert "web-edge-1" in text
     assert "not live" in text
@@ -264,7 +264,7 @@ def test_an_agent_that_never_answered_is_waited_for_with_a_sentence() -> None:
     stage.session.proceed()
     assert "Nothing is known yet." in stage.text()
     stage.answer(failure=AWAY)
-    assert "Nothing is known yet: no agent answers" in stage.text()
+    assert "Nothing is known yet; trying again: no agent answers" in stage.text()
     stage.live()
     assert "web-edge-1" in stage.text()
 
