@@ -49,3 +49,20 @@ def no_rows(name: str, path: str) -> StrangeAnswerError:
     return StrangeAnswerError(
         f"the answer to {path} has no list of {name}: the agent is of another version, or none"
     )
+
+
+EXIT_CODES: Final = {
+    OK: "There is an answer, and what was asked about is well: with status, the agent is ready and "
+    "healthy; with validate, each manifest would be served; with explain-node, the agent would start.",
+    NOT_WELL: "There is an answer, and it is not well: the agent is not ready or not healthy, a manifest "
+    "would not be served, the agent would not start, or a container has no log or does not run.",
+    WRONG_USAGE: "Wrong usage.",
+    NothingFoundError.exit_code: "There is nothing by that name, or more than one thing; a file of "
+    "explain-node cannot be read.",
+    UnreachableError.exit_code: "The agent cannot be asked: it is away, silent for 2 s, or stops in the "
+    "middle. events -f ends so when the agent does.",
+    StrangeAnswerError.exit_code: "What answers is of another version, or no agent.",
+    OWN_FAULT: "The command itself is at fault, or cannot write.",
+    INTERRUPTED: "Interrupted by Ctrl-C.",
+}
+"""What each exit code means. ``run`` has those of the agent, ``exec`` that of its command."""

@@ -67,7 +67,14 @@ def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -
     epilog="Exit codes: 0 answered and well, 1 not well, 2 wrong usage, 3 nothing by that name, "
     "4 the agent cannot be asked, 5 an answer that cannot be used.",
 )
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and exit.",
+)
 @click.option(
     "--server",
     metavar="HOST:PORT",

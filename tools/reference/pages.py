@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from tools.reference.command import command_page
 from tools.reference.endpoints import endpoints_page
+from tools.reference.events import events_page
 from tools.reference.fields import fields_page
 from tools.reference.flags import flags_page
+from tools.reference.man import man_page
 from tools.reference.metrics import metrics_page
 
 ROOT: Final = Path(__file__).parents[2]
@@ -18,6 +21,9 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/reference/fields.md": fields_page,
     "docs/reference/endpoints.md": endpoints_page,
     "docs/reference/metrics.md": metrics_page,
+    "docs/reference/events.md": events_page,
+    "docs/reference/command.md": command_page,
+    "docs/man/actorlet.1": man_page,
 }
 """What returns the text of each page, by its path in the checkout."""
 

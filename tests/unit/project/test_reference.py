@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 
 import pytest
 
+from command.main import SUBCOMMANDS
 from tests.support.project.checkout import ROOT
 from tools.reference.endpoints import ASKED, served_routes
+from tools.reference.events import STREAM
 from tools.reference.pages import PAGES
+from tools.reference.subcommands import ENVIRONMENT
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -45,3 +50,32 @@ def test_every_metric_that_is_named_in_the_server_is_in_the_reference() -> None:
     page = PAGES["docs/reference/metrics.md"]()
     assert len(named) > 60
     assert {name for name in named if f"`{name}" not in page} == set()
+
+
+def test_every_event_of_the_stream_is_in_the_reference_and_no_other_one_is() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "actors" / "events").glob("*.py"))
+    assert set(re.findall(r'server_sent\(\s*"(\w+)"', code)) == set(STREAM)
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="there is no groff")
+def test_the_man_page_is_read_without_a_warning_and_its_lines_fit_a_terminal() -> None:
+    line = ["groff", "-man", "-Tascii", "-ww", "-rLL=80n", "-P-cbou", "docs/man/actorlet.1"]
+    read = subprocess.run(line, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert read.stderr == ""
+    assert [each for each in read.stdout.splitlines() if len(each) > 80] == []
+    assert set(re.findall(r"^   actorlet ([a-z-]+)", read.stdout, re.MULTILINE)) == set(SUBCOMMANDS)
+    titles = {"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"}
+    assert titles <= set(read.stdout.splitlines())
+
+
+@pytest.mark.skipif(not shutil.which("mandoc"), reason="there is no mandoc")
+def test_the_man_page_has_the_form_that_man_pages_have() -> None:
+    line = ["mandoc", "-Tlint", "docs/man/actorlet.1"]
+    read = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (read.returncode, read.stdout) == (0, "")
+
+
+def test_every_variable_that_an_option_reads_is_in_the_reference() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "command").rglob("*.py"))
+    read = re.findall(r'envvar="(\w+)"|environ(?:ment)?\.get\("(\w+)"', code)
+    assert {first or second for first, second in read} == set(ENVIRONMENT)
