@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from runtimes.container_runtime import (
     RuntimeFailure,
     RuntimeOutcome,
     RuntimeRequest,
+    SandboxContents,
     StartContainer,
     StopContainer,
     StopSandbox,
@@ -57,6 +59,17 @@ pods = st.sampled_from(PODS)
 graces = st.sampled_from([0.0, 0.5, 2.0, 30.0])
 
 
+Sandboxes: TypeAlias = dict[str, tuple[SandboxObserved, dict[str, ContainerObserved]]]
+
+
+def by_sandbox(contents: Iterable[SandboxContents]) -> Sandboxes:
+    """Return sandboxes by their ids, each with its containers by theirs."""
+    return {
+        each.sandbox.id: (each.sandbox, {one.id: one for one in each.containers})
+        for each in contents
+    }
+
+
 class HollowModel(RuleBasedStateMachine):
     """Calls a core, and believes nothing but answers and facts."""
 
@@ -65,9 +78,7 @@ class HollowModel(RuleBasedStateMachine):
         self.core = HollowCore(HollowRules())
         self.now = Instant(Seconds(0.0), EPOCH)
         self.waiting: dict[int, RuntimeRequest] = {}
-        self.believed: dict[
-            PodUid, dict[str, tuple[SandboxObserved, dict[str, ContainerObserved]]]
-        ] = {}
+        self.believed: dict[PodUid, Sandboxes] = {}
         self.seen: dict[str, ContainerObserved] = {}
         """Each container as it was last, those too that were removed."""
         self.last_ref = 0
@@ -82,17 +93,27 @@ class HollowModel(RuleBasedStateMachine):
         self.take(self.core.take(call, self.now))
 
     def take(self, answers: list[Any]) -> None:
+        changed, moments, looks = self.core.take_changed(), [self.as_believed()], []
         for call, outcome in answers:
             self.believe(self.waiting.pop(call.ref), outcome)  # each is answered once
-        for uid in self.core.take_changed():
+            if isinstance(outcome, PodContainersAre):
+                looks.append(outcome)
+            moments.append(self.as_believed())
+        # Who looks sees some moment of the turn. What nobody asked for is told when the turn is over.
+        for seen in looks:
+            possible = [each.get(seen.uid, {}) for each in moments]
+            assert seen.uid in changed or by_sandbox(seen.sandboxes) in possible
+        for uid in changed:
             self.believe_pod(uid)
 
-    def believe_pod(self, uid: PodUid) -> None:
-        contents = self.core.machine.inventory.contents(uid)
-        self.believed[uid] = {
-            each.sandbox.id: (each.sandbox, {one.id: one for one in each.containers})
-            for each in contents
+    def as_believed(self) -> dict[PodUid, Sandboxes]:
+        return {
+            uid: {name: (sandbox, {**there}) for name, (sandbox, there) in sandboxes.items()}
+            for uid, sandboxes in self.believed.items()
         }
+
+    def believe_pod(self, uid: PodUid) -> None:
+        self.believed[uid] = by_sandbox(self.core.machine.inventory.contents(uid))
 
     def believe(self, request: RuntimeRequest, outcome: RuntimeOutcome) -> None:
         """Take what the answer to a request says, and nothing else."""
@@ -107,9 +128,8 @@ class HollowModel(RuleBasedStateMachine):
             case RemoveContainer(id=container_id):
                 for _, containers in self.all_believed():
                     containers.pop(container_id, None)
-            case LookAtPod(uid=uid):
-                contents = self.core.machine.inventory.contents(uid)
-                assert outcome == PodContainersAre(uid=uid, sandboxes=contents)
+            case LookAtPod():
+                pass
             case _:
                 assert outcome is None or isinstance(outcome, ContainerObserved)
                 self.believe_container(request, outcome)
@@ -250,11 +270,7 @@ class HollowModel(RuleBasedStateMachine):
     def answers_and_facts_say_what_there_is(self) -> None:
         inventory = self.core.machine.inventory
         for pod in PODS:
-            there = {
-                each.sandbox.id: (each.sandbox, {one.id: one for one in each.containers})
-                for each in inventory.contents(pod.uid)
-            }
-            assert self.believed.get(pod.uid, {}) == there
+            assert self.believed.get(pod.uid, {}) == by_sandbox(inventory.contents(pod.uid))
 
     @invariant()
     def containers_never_go_back(self) -> None:
