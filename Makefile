@@ -4,6 +4,7 @@
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
 # make docs   the documents as a site, in the folder site; make docs-serve shows it at 127.0.0.1:8000 while one writes
+# make install PREFIX=/opt/actorlet, make uninstall, make deb: see docs/installing.md
 PYTHON ?= python3
 PY := .venv/bin/python
 # The kernel, and every module that decides without doing: held to a higher share of branches.
@@ -74,7 +75,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run run-containers test check format cover bench docs docs-serve screenshots proto reference clean
+.PHONY: run run-containers test check format cover bench docs docs-serve screenshots proto reference install uninstall deb clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -122,17 +123,23 @@ proto: .venv/dev
 reference: .venv/dev
 	$(PY) -m tools.reference
 
+# PREFIX, DESTDIR and the like go there as variables of the environment, so that they may have spaces.
+install uninstall:
+	@$(PYTHON) -m tools.installing $@
+
+# For Debian's own Python, whatever other there is.
+deb:
+	@/usr/bin/python3 -m tools.installing deb dist
+
 clean:
-	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# The command is the checkout's own module, whatever folder it is called from.
-RUN_COMMAND = exec "$(CURDIR)/$(PY)" -P "$(CURDIR)/command/__main__.py" "$$@"
 # The three stamps say for which requirements the environment was made; they are made anew when those change.
 .venv/agent: requirements.txt constraints.txt
 	test -x $(PY) || $(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements.txt
-	@printf '%s\n' '#!/bin/sh' '$(RUN_COMMAND)' > .venv/bin/actorlet
+	@$(PY) -m tools.installing wrapper "$(CURDIR)" > .venv/bin/actorlet
 	@chmod +x .venv/bin/actorlet
 	touch $@
 

@@ -1,4 +1,4 @@
-"""What ``deploy/`` promises, checked against the checkout: units, images and the flags in them."""
+"""What the unit, the image and the examples beside them promise, checked against the checkout."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from settings.flags.command_line import parse
+from settings.load import load_settings
 from tests.support.project.checkout import ROOT
+from tools.installing.companions import TEMPLATES, configuration_files
+from tools.installing.deb import WHERE
+from tools.installing.places import places
+from tools.installing.templates import unit
 
 DEPLOY = ROOT / "deploy"
+UNIT = unit((TEMPLATES / "actorlet.service").read_text(), WHERE, WHERE.home)
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -24,21 +30,21 @@ def instructions() -> list[tuple[str, str]]:
 
 def settings_of_unit(key: str) -> list[str]:
     """Return the words that the unit has under ``key``."""
-    found = re.findall(rf"^{key}=(.*)$", (DEPLOY / "actorlet.service").read_text(), re.MULTILINE)
+    found = re.findall(rf"^{key}=(.*)$", UNIT, re.MULTILINE)
     return [word for value in found for word in value.split()]
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
-def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
-    # On this checkout and this interpreter, since the unit's own need not be there.
-    text = (DEPLOY / "actorlet.service").read_text()
-    text = text.replace("/opt/actorlet/.venv/bin/python", "/bin/true").replace(
-        "/opt/actorlet", str(ROOT)
-    )
-    unit = tmp_path / "actorlet.service"
-    unit.write_text(text)
+@pytest.mark.parametrize("prefix", ["opt/actorlet", "a path with $ome 100% odd signs"])
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, prefix: str) -> None:
+    variables = {"PREFIX": f"{tmp_path}/{prefix}", "UNITDIR": str(tmp_path), "BINDIR": ""}
+    where = places(variables)
+    where.bin.mkdir(parents=True)
+    (where.bin / "actorlet").symlink_to("/bin/true")
+    file = tmp_path / "actorlet.service"
+    file.write_text(unit((TEMPLATES / "actorlet.service").read_text(), where, where.current))
     found = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(unit)],
+        ["systemd-analyze", "verify", "--man=no", str(file)],
         check=False,
         capture_output=True,
         text=True,
@@ -48,13 +54,26 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
 
 
 def test_the_unit_gives_the_agent_flags_that_it_knows() -> None:
-    unit = (DEPLOY / "actorlet.service").read_text()
-    (command,) = re.findall(r"^ExecStart=\S+ \S+ (.*)$", unit, re.MULTILINE)
-    (example,) = re.findall(r"^#\s+ACTORLET_FLAGS=(.*)$", unit, re.MULTILINE)
-    line = parse(command.replace("$ACTORLET_FLAGS", example).split())
+    (command,) = re.findall(r"^ExecStart=/usr/bin/actorlet run (.*)$", UNIT, re.MULTILINE)
+    texts = {file.path.name: file.content.decode() for file in configuration_files(WHERE)}
+    (given,) = re.findall(r"^ACTORLET_FLAGS=(.*)$", texts["actorlet"], re.MULTILINE)
+    line = parse(command.replace("$ACTORLET_FLAGS", given.strip('"')).split())
     assert line.root_dir == Path("/var/lib/actorlet")
-    assert line.kubeconfig == Path("/etc/kubernetes/kubelet.conf")
+    assert line.config == Path("/etc/actorlet/config.yaml")
     assert line.without_effect == ()
+
+
+def test_the_example_of_a_configuration_is_one_that_the_agent_obeys(tmp_path: Path) -> None:
+    where = places({"PREFIX": f"{tmp_path}/it's odd: # here"})
+    (example,) = configuration_files(where)
+    file = tmp_path / "config.yaml"
+    file.write_bytes(example.content)
+    settings = load_settings(parse([f"--config={file}", "--runtime=hollow"]))
+    assert settings.static_pod_path == where.configuration / "manifests"
+    # What is commented out has to be right as well.
+    file.write_text(re.sub(r"^#(?=\w)", "", example.content.decode(), flags=re.MULTILINE))
+    whole = load_settings(parse([f"--config={file}", "--runtime=hollow"]))
+    assert whole.read_only_port == 10255
 
 
 def test_the_unit_and_a_kubelet_are_never_up_together() -> None:
