@@ -7,6 +7,7 @@
 - ``supply`` is what the pod is run with: ``needs`` of its variables (``object_reading`` with
   ``needed_objects``, and ``service_following``), and ``volumes``.
 - ``probes`` is what follows from them: ``wanted_probes`` has them run, ``probe_reading`` says what counts.
-- ``changes`` is what it hears of objects that changed: ``hooks`` acts on them, ``object_hooks`` decides, and
-  ``hook_memory`` outlives it. Most pods have none of this.
+- ``changes`` is what it hears of objects that changed: ``hooks`` acts on them by ``signals`` and restarts,
+  for which there are ``turns``; ``object_hooks`` decides, ``hook_reports`` tells of it, and ``hook_memory``
+  outlives it. Most pods have none of this.
 """

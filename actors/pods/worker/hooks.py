@@ -12,48 +12,28 @@ from typing import Final
 
 from actors.pods.orders import HooksDue
 from actors.pods.record_pages import ObjectVersion
-from actors.pods.worker.hook_memory import HooksMemory, SentSignal, WaitingHook
-from actors.pods.worker.news import WorkerNews
+from actors.pods.worker.hook_memory import HooksMemory, WaitingHook
+from actors.pods.worker.hook_reports import HookReports
 from actors.pods.worker.object_hooks import (
     containers_using,
-    is_at_least,
-    is_in_files,
-    is_in_variables,
-    rollout_group,
+    is_read,
+    is_seen,
+    names_of,
     running_instances,
     seen_instances,
 )
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from actors.pods.worker.signals import ChangeSignals
+from actors.pods.worker.turns import RestartTurns
 from kernel import Port, Timer
-from messages.change_hooks import (
-    ChangeHookEnded,
-    HookResult,
-    ReturnRollout,
-    RolloutGranted,
-    RolloutMessage,
-    WantRollout,
-)
-from messages.events import EventType
+from messages.change_hooks import HookResult, RolloutGranted
 from messages.objects import ChangeAction, ChangeDecided, ObjectId
-from messages.pod_runtime import (
-    OBJECT_CHANGED,
-    ContainersSignalled,
-    PodObserved,
-    SignalContainers,
-)
-from messages.pods import Pod
-from messages.statuses import PodFailure
+from messages.pod_runtime import ContainersSignalled, PodObserved
 from messages.units import Seconds
 from messages.volumes import VolumesAre
-from stores.statuses.shown import verdict_on
 
-SIGNAL_AGAIN: Final = Seconds(40.0)
-"""How long an answer is waited for. The runtime answers within 30 s, unless the question was lost."""
-MOST_ATTEMPTS: Final = 3
-ASK_FOR_TURN_AGAIN: Final = Seconds(30.0)
 SAID_AFTER: Final = Seconds(30.0)
 """How long after it was due people are told what it waits for."""
-FAILED_SIGNAL: Final = "FailedSignal"
 FAILED_RESTART: Final = "FailedRestart"
 NOT_SHOWN: Final = "ObjectNotShown"
 
@@ -75,13 +55,12 @@ class WorkerHooks:
         if memory.hooks is None:
             memory.hooks = HooksMemory()
         self._hooks = memory.hooks
-        self._news = WorkerNews(ports, memory)
-        self._me = me
+        self._reports = HookReports(ports, memory)
+        self._signals = ChangeSignals(ports.runtime, memory, self._hooks, me, self._reports)
+        self._turns = RestartTurns(ports, memory, self._hooks.turns, me)
         self._after = after
         self._restart = restart
         self._timer: Timer | None = None
-        self._asked_at: Seconds | None = None
-        """When it was last said in this life whose turn is wanted."""
 
     # --- what it hears ---------------------------------------------------------------------------------
 
@@ -99,58 +78,34 @@ class WorkerHooks:
 
     def take_answer(self, answer: ContainersSignalled) -> None:
         """Take what came of a signal."""
-        sent = self._hooks.sent
-        if sent is None or answer.ref != sent.number:
-            return
-        self._hooks.sent = None
-        running = self._running(sent.instances)
-        failures = {
-            name: why
-            for name, why in answer.failures.items()
-            if running.get(name) == sent.instances.get(name)
-        }
-        reached = [name for name in sent.instances if name not in answer.failures]
-        for name in reached:
-            self._say(f"Sent {sent.signal} to container {name}: {_names(sent.objects)} changed")
-        for name, why in failures.items():
-            self._warn(FAILED_SIGNAL, f"Could not send {sent.signal} to container {name}: {why}")
-        result = HookResult.DONE if reached else HookResult.NOT_NEEDED
-        self._count(ChangeAction.SIGNAL, HookResult.FAILED if failures else result)
+        self._signals.take_answer(answer, self._observed())
 
     def take_turn(self, granted: RolloutGranted) -> None:
-        """Restart a container whose turn it is; return the turn if nobody needs it any more."""
-        turns, name = self._hooks.turns, granted.container
-        turns.group = turns.group or granted.group
-        if name in turns.granted:
-            return
-        instance = turns.waiting.pop(name, None)
-        if instance is not None and self._running([name]).get(name) == instance:
-            turns.granted[name] = instance
-            self._restart_now({name: instance}, turns.objects)
-        else:
-            if instance is not None:
-                self._count(ChangeAction.RESTART, HookResult.NOT_NEEDED)
-            self._return(name)
+        """Restart a container whose turn it is."""
+        name = granted.container
+        running = self._running([name])
+        was_wanted, is_needed = self._turns.take(granted, running)
+        if is_needed:
+            self._restart_now({name: running[name]}, self._hooks.turns.objects)
+        elif was_wanted:
+            self._reports.count(ChangeAction.RESTART, HookResult.NOT_NEEDED)
 
     def note_observed(self, observed: PodObserved) -> None:
         """Forget instances that nobody sees any more, and return turns that are over."""
-        hooks = self._hooks
         if observed.containers:
-            hooks.outdated &= seen_instances(observed)
-        for name, old in tuple(hooks.turns.granted.items()):
-            if self._is_back(observed, name, old):
-                del hooks.turns.granted[name]
-                self._return(name)
+            self._hooks.outdated &= seen_instances(observed)
+        self._turns.note_observed(observed)
+
+    def resume(self) -> None:
+        """Go on in a new life of the worker."""
+        self._signals.resume()
 
     def cancel(self) -> None:
         """Do nothing any more: the pod is being stopped. May repeat."""
         hooks = self._hooks
         if hooks.waiting is not None:
-            self._count(hooks.waiting.action, HookResult.CANCELLED)
-        for name in (*hooks.turns.waiting, *hooks.turns.granted):
-            self._return(name)
-        hooks.turns.waiting.clear()
-        hooks.turns.granted.clear()
+            self._reports.count(hooks.waiting.action, HookResult.CANCELLED)
+        self._turns.return_all()
         hooks.waiting = hooks.sent = None
         self._set_timer(None, Seconds(0.0))
 
@@ -160,14 +115,12 @@ class WorkerHooks:
         self, told: VolumesAre | None, versions: Mapping[ObjectId, ObjectVersion], now: Seconds
     ) -> None:
         """Do what can be done now. May repeat, after whatever may have changed."""
-        hooks = self._hooks
-        times = []
-        if hooks.waiting is not None:
-            times.append(self._go_on_waiting(hooks.waiting, told, versions, now))
-        if hooks.sent is not None:
-            times.append(self._ask_again(hooks.sent, now))
-        if hooks.turns.waiting:
-            times.append(self._want_turns(now))
+        waiting = self._hooks.waiting
+        times = [
+            self._go_on_waiting(waiting, told, versions, now) if waiting is not None else None,
+            self._signals.ask_again(now, self._observed()),
+            self._turns.want(now),
+        ]
         self._set_timer(min((time for time in times if time is not None), default=None), now)
 
     def _go_on_waiting(
@@ -177,74 +130,49 @@ class WorkerHooks:
         versions: Mapping[ObjectId, ObjectVersion],
         now: Seconds,
     ) -> Seconds | None:
-        pod, names = self._memory.wish.pod, self._names_of(waiting)
-        unseen = [
-            wanted
-            for wanted, version in waiting.objects.items()
-            if not self._is_seen(pod, wanted, version, told, versions)
-        ]
+        unseen = self._unseen(waiting, told, versions)
         if unseen:
             return self._wait_for(waiting, unseen, told, now)
-        observed = self._observed()
-        if observed is None:
+        if self._observed() is None:
             return None
         if waiting.instances is None:
-            waiting.instances = self._running(names)
+            waiting.instances = self._running(self._names_of(waiting))
         if now < waiting.due:
             return waiting.due
-        if self._hooks.sent is not None:
-            return None  # the answer to the last one comes first
-        self._hooks.waiting = None
-        running = self._running(names)
-        meant = {name: one for name, one in waiting.instances.items() if running.get(name) == one}
-        if not meant:
-            self._count(waiting.action, HookResult.NOT_NEEDED)
-            return None
-        return self._act(waiting, meant, now)
-
-    def _act(self, waiting: WaitingHook, meant: Mapping[str, str], now: Seconds) -> Seconds | None:
-        hooks = self._hooks
-        if waiting.action is ChangeAction.SIGNAL:
-            hooks.signals += 1
-            hooks.sent = SentSignal(
-                number=hooks.signals,
-                signal=waiting.signal,
-                instances=meant,
-                objects=waiting.objects,
-                again_at=Seconds(now + SIGNAL_AGAIN),
-            )
-            self._send(hooks.sent)
-        elif self._has_no_turns():
-            self._restart_now(meant, waiting.objects)
-        else:
-            hooks.turns.group = rollout_group(self._memory.wish.pod)
-            hooks.turns.waiting |= meant
-            hooks.turns.objects = {**waiting.objects}
-            self._asked_at = None
+        if self._hooks.sent is None:  # else the answer to the last one comes first
+            self._act(waiting, waiting.instances, now)
         return None
 
-    def _has_no_turns(self) -> bool:
-        ports, group = self._ports, rollout_group(self._memory.wish.pod)
-        return group is None or ports.rollouts is None or not ports.restarts_containers
+    def _act(self, waiting: WaitingHook, instances: Mapping[str, str], now: Seconds) -> None:
+        self._hooks.waiting = None
+        running = self._running(self._names_of(waiting))
+        meant = {name: one for name, one in instances.items() if running.get(name) == one}
+        if not meant:
+            self._reports.count(waiting.action, HookResult.NOT_NEEDED)
+        elif waiting.action is ChangeAction.SIGNAL:
+            self._signals.send(waiting, meant, now)
+        elif self._turns.are_needed:
+            self._turns.wait(meant, waiting.objects)
+        else:
+            self._restart_now(meant, waiting.objects)
 
-    def _is_seen(
+    def _unseen(
         self,
-        pod: Pod,
-        wanted: ObjectId,
-        version: str,
+        waiting: WaitingHook,
         told: VolumesAre | None,
         versions: Mapping[ObjectId, ObjectVersion],
-    ) -> bool:
-        """Return whether all that the pod uses of an object has this version."""
-        makes_volumes = self._ports.volumes is not None
-        if makes_volumes and is_in_files(pod, wanted):
-            shown = told.shown.get(wanted, "") if told is not None else ""
-            if not is_at_least(shown, version):
-                return False
-        if not makes_volumes or is_in_variables(pod, wanted):
-            read = versions.get(wanted)
-            return read is not None and is_at_least(read.resource_version, version)
-        return True
+    ) -> list[ObjectId]:
+        """Return the objects of which the pod has another version still, in a file or a variable."""
+        pod, makes_volumes = self._memory.wish.pod, self._ports.volumes is not None
+        return [
+            wanted
+            for wanted, version in waiting.objects.items()
+            if not (
+                is_seen(pod, wanted, version, told, versions)
+                if makes_volumes
+                else is_read(wanted, version, versions)
+            )
+        ]
 
     def _wait_for(
         self, waiting: WaitingHook, unseen: list[ObjectId], told: VolumesAre | None, now: Seconds
@@ -258,88 +186,24 @@ class WorkerHooks:
         waiting.was_said = True
         troubles = told.troubles.values() if told is not None else ()
         why = "; ".join(sorted({each.message for each in troubles}))
-        text = f"Nothing is done yet about the change of {_names(unseen)}: the pod does not see it"
-        self._warn(NOT_SHOWN, f"{text}: {why}" if why else text)
-        return None
-
-    def _ask_again(self, sent: SentSignal, now: Seconds) -> Seconds | None:
-        if now < sent.again_at:
-            return sent.again_at
-        if sent.attempts >= MOST_ATTEMPTS:
-            failures = dict.fromkeys(sent.instances, "the runtime does not answer")
-            uid = self._memory.wish.pod.uid
-            self.take_answer(ContainersSignalled(uid=uid, ref=sent.number, failures=failures))
-            return None
-        sent.attempts += 1
-        sent.again_at = Seconds(now + SIGNAL_AGAIN)
-        self._send(sent)
-        return sent.again_at
-
-    def resume(self) -> None:
-        """Begin to ask again at once: an answer may have been lost with the life before."""
-        if self._hooks.sent is not None:
-            self._hooks.sent.again_at = Seconds(0.0)
-
-    # --- whom it tells ---------------------------------------------------------------------------------
-
-    def _send(self, sent: SentSignal) -> None:
-        self._ports.runtime.tell(
-            SignalContainers(
-                uid=self._memory.wish.pod.uid,
-                signal=sent.signal,
-                instances=sent.instances,
-                reply_to=self._me,
-                ref=sent.number,
-            )
+        text = (
+            f"Nothing is done yet about the change of {names_of(unseen)}: the pod does not see it"
         )
+        self._reports.warn(NOT_SHOWN, f"{text}: {why}" if why else text)
+        return None
 
     def _restart_now(self, instances: Mapping[str, str], objects: Iterable[ObjectId]) -> None:
         if not self._ports.restarts_containers:
             for name in instances:
-                self._warn(FAILED_RESTART, f"Container {name} is not restarted: the runtime cannot")
-            self._count(ChangeAction.RESTART, HookResult.FAILED)
+                text = f"Container {name} is not restarted: the runtime cannot"
+                self._reports.warn(FAILED_RESTART, text)
+            self._reports.count(ChangeAction.RESTART, HookResult.FAILED)
             return
         self._hooks.outdated |= frozenset(instances.values())
         for name in instances:
-            self._say(f"Restarting container {name}: {_names(objects)} changed")
-        self._count(ChangeAction.RESTART, HookResult.DONE)
+            self._reports.say(f"Restarting container {name}: {names_of(objects)} changed")
+        self._reports.count(ChangeAction.RESTART, HookResult.DONE)
         self._restart()
-
-    def _want_turns(self, now: Seconds) -> Seconds:
-        if self._asked_at is None or now >= self._asked_at + ASK_FOR_TURN_AGAIN:
-            self._asked_at = now
-            pod, group = self._memory.wish.pod, self._hooks.turns.group
-            for name in self._hooks.turns.waiting:
-                if group is not None:
-                    wanted = WantRollout(
-                        group=group,
-                        pod=pod.uid,
-                        pod_name=pod.name,
-                        container=name,
-                        reply_to=self._me,
-                    )
-                    self._tell_rollouts(wanted)
-        return Seconds(self._asked_at + ASK_FOR_TURN_AGAIN)
-
-    def _return(self, name: str) -> None:
-        uid, group = self._memory.wish.pod.uid, self._hooks.turns.group
-        if group is not None:
-            self._tell_rollouts(ReturnRollout(group=group, pod=uid, container=name))
-
-    def _count(self, action: ChangeAction, result: HookResult) -> None:
-        self._tell_rollouts(ChangeHookEnded(action=action, result=result))
-
-    def _tell_rollouts(self, message: RolloutMessage) -> None:
-        if self._ports.rollouts is not None:
-            self._ports.rollouts.tell(message)
-
-    def _say(self, message: str) -> None:
-        self._news.say(message, reason=OBJECT_CHANGED)
-        self._news.post(PodFailure(reason=OBJECT_CHANGED, message=message))
-
-    def _warn(self, reason: str, message: str) -> None:
-        self._news.say(message, reason=reason)
-        self._news.post(PodFailure(reason=reason, message=message), EventType.WARNING)
 
     # --- inside ----------------------------------------------------------------------------------------
 
@@ -354,24 +218,9 @@ class WorkerHooks:
         found = (containers_using(pod, wanted, waiting.action) for wanted in waiting.objects)
         return frozenset[str]().union(*found)
 
-    def _is_back(self, observed: PodObserved, name: str, old: str) -> bool:
-        """Return whether another instance runs and is ready, or none will run any more."""
-        running = running_instances(observed, (name,)).get(name)
-        if running is None or running == old:
-            return False
-        history, status = observed.containers[name], self._memory.status
-        verdict = verdict_on(name, status.verdicts if status is not None else None)
-        is_about = verdict.container_id in {"", running}
-        current = history.current
-        return current is not None and current.is_ready and verdict.is_ready and is_about
-
     def _set_timer(self, due: Seconds | None, now: Seconds) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if due is not None:
             self._timer = self._after(Seconds(max(0.0, due - now)), HooksDue())
-
-
-def _names(objects: Iterable[ObjectId]) -> str:
-    return " and ".join(sorted(f'{each.kind} "{each.name}"' for each in objects))

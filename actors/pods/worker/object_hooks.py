@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from actors.pods.record_pages import ObjectVersion
 from manifests.change_hooks import ROLLOUT_GROUP
 from manifests.references.identity import object_of
 from manifests.references.pods import container_references, volume_references
 from manifests.restart_rules import is_sidecar
 from messages.change_hooks import RolloutGroup
 from messages.objects import ChangeAction, ObjectId
-from messages.pod_runtime import ContainerState, PodObserved
+from messages.pod_runtime import ContainerState, PodObserved, ProbeVerdict
 from messages.pods import JsonObject, Pod
+from messages.volumes import VolumesAre
 
 _NOTHING: Final[JsonObject] = {}
 
@@ -44,6 +46,30 @@ def is_at_least(shown: str, wanted: str) -> bool:
     return shown.isdecimal() and wanted.isdecimal() and int(shown) >= int(wanted)
 
 
+def is_seen(
+    pod: Pod,
+    wanted: ObjectId,
+    version: str,
+    told: VolumesAre | None,
+    versions: Mapping[ObjectId, ObjectVersion],
+) -> bool:
+    """Return whether all files and variables of ``pod`` have this version of an object, or a later one.
+
+    ``told`` is how the volumes are; ``versions`` are those that variables are set from.
+    """
+    if is_in_files(pod, wanted):
+        shown = told.shown.get(wanted, "") if told is not None else ""
+        if not is_at_least(shown, version):
+            return False
+    return not is_in_variables(pod, wanted) or is_read(wanted, version, versions)
+
+
+def is_read(wanted: ObjectId, version: str, versions: Mapping[ObjectId, ObjectVersion]) -> bool:
+    """Return whether this version of an object was read, or a later one."""
+    read = versions.get(wanted)
+    return read is not None and is_at_least(read.resource_version, version)
+
+
 def running_instances(observed: PodObserved | None, names: Iterable[str]) -> dict[str, str]:
     """Return the ids of the instances of these containers that run."""
     histories = observed.containers if observed is not None else {}
@@ -64,6 +90,24 @@ def seen_instances(observed: PodObserved) -> frozenset[str]:
         for one in (history.current, history.last)
         if one is not None
     )
+
+
+def is_back(observed: PodObserved, name: str, old: str, verdict: ProbeVerdict) -> bool:
+    """Return whether another instance of a container than ``old`` runs, and is ready.
+
+    ``verdict`` is what its probes say, of that instance or of an earlier one.
+    """
+    running = running_instances(observed, (name,)).get(name)
+    if running is None or running == old:
+        return False
+    current = observed.containers[name].current
+    is_about = verdict.container_id in {"", running}
+    return current is not None and current.is_ready and verdict.is_ready and is_about
+
+
+def names_of(objects: Iterable[ObjectId]) -> str:
+    """Return how people are told of objects."""
+    return " and ".join(sorted(f'{each.kind} "{each.name}"' for each in objects))
 
 
 def rollout_group(pod: Pod) -> RolloutGroup | None:

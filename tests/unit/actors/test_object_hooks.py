@@ -6,16 +6,28 @@ from typing import Any
 
 import pytest
 
+from actors.pods.record_pages import ObjectVersion
 from actors.pods.worker.object_hooks import (
     containers_using,
     is_at_least,
+    is_back,
     is_in_files,
     is_in_variables,
+    is_seen,
     rollout_group,
 )
 from messages.change_hooks import RolloutGroup
 from messages.objects import ChangeAction, ObjectId, ObjectKind, Origin
-from messages.pods import Pod
+from messages.pod_runtime import (
+    ContainerHistory,
+    ContainerObserved,
+    ContainerState,
+    Mark,
+    PodObserved,
+    ProbeVerdict,
+)
+from messages.pods import Pod, PodUid
+from messages.volumes import VolumesAre
 from tests.support.builders import make_pod
 
 CONFIG = ObjectId(
@@ -113,3 +125,45 @@ def test_a_group_is_of_one_namespace() -> None:
     pod = make_pod(annotations={"actorlet/rollout-group": "web"})
     assert rollout_group(pod) == RolloutGroup("default", "web")
     assert rollout_group(make_pod()) is None
+
+
+OLD, NEW = ObjectVersion("u", "7"), ObjectVersion("u", "8")
+
+
+def observed(instance: str, state: ContainerState = ContainerState.RUNNING) -> PodObserved:
+    """Return what is seen of a pod whose container ``web`` has this instance."""
+    web = ContainerObserved(id=instance, name="web", attempt=0, state=state)
+    history = ContainerHistory(name="web", current=web)
+    return PodObserved(uid=PodUid("u"), mark=Mark(1, 1), containers={"web": history})
+
+
+@pytest.mark.parametrize(
+    ("shown", "read", "is_all"),
+    [("8", NEW, True), ("9", NEW, True), ("7", NEW, False), ("8", OLD, False), (None, NEW, False)],
+)
+def test_a_change_is_seen_once_files_and_variables_have_it(
+    shown: str | None,
+    read: ObjectVersion,
+    is_all: bool,  # noqa: FBT001
+) -> None:
+    pod = uses(web=mounts("plain"), db={"envFrom": [{"configMapRef": {"name": "config"}}]})
+    told = None if shown is None else VolumesAre(uid=pod.uid, shown={CONFIG: shown})
+    assert is_seen(pod, CONFIG, "8", told, {CONFIG: read}) is is_all
+
+
+def test_a_change_that_is_in_files_alone_is_seen_there() -> None:
+    pod = uses(web=mounts("plain"))
+    assert is_seen(pod, CONFIG, "8", VolumesAre(uid=pod.uid, shown={CONFIG: "8"}), {})
+    assert not is_seen(pod, CONFIG, "8", VolumesAre(uid=pod.uid), {CONFIG: NEW})
+
+
+def test_a_container_is_back_once_another_instance_is_ready_by_its_own_probes() -> None:
+    ready, unready = ProbeVerdict(), ProbeVerdict(is_ready=False)
+    assert is_back(observed("new"), "web", "old", ready)
+    assert is_back(observed("new"), "web", "old", ready._replace(container_id="new"))
+    assert not is_back(observed("new"), "web", "old", ready._replace(container_id="old"))
+    assert not is_back(observed("new"), "web", "old", unready)
+    assert not is_back(observed("old"), "web", "old", ready)
+    assert not is_back(observed("new"), "gone", "old", ready)
+    stopped = observed("new", state=ContainerState.EXITED)
+    assert not is_back(stopped, "web", "old", ready)
