@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from aiohttp import web
+
 from kernel import (
     ActorCrashedError,
     ActorDeadError,
@@ -45,3 +47,10 @@ async def ask(
 ) -> A | Unanswered:
     """Return the answer of the actor called ``name`` at ``port``, or why there is none in time."""
     return await or_unanswered(name, asking.ask(system, port, question, within))
+
+
+def answered(answer: A | Unanswered) -> A:
+    """Return an answer. Raises HTTPServiceUnavailable if there is none."""
+    if isinstance(answer, Unanswered):
+        raise web.HTTPServiceUnavailable(text=f"{answer.name}: {answer.reason}")
+    return answer

@@ -19,7 +19,6 @@ SIGNALS: Final = {
 }
 LATELY: Final = Seconds(600.0)
 """So long a crash counts in the back-off of the next one."""
-_HOOK: Final = "its postStart hook"
 _MEND: Final = "Look at lifecycle.postStart of the container"
 _RUNC: Final = "unable to start container process: "
 """Before it, runtimes say only through whom the container was to be started."""
@@ -34,7 +33,7 @@ def ends(case: PodCase, now: Timestamp) -> Iterator[PodReason]:
             yield _told(case, each, each.last, _again(each))
         elif each.waiting.get("reason") == "PostStartHookError":
             yield PodReason(
-                f"{sentence(each.who)} was ended: {_HOOK} failed: {each.waiting.get('message')}",
+                f"{sentence(each.who)} was ended: {_of_hook(each.waiting.get('message'))}",
                 _MEND,
             )
         elif each.ended and each.ended.get("exitCode") != 0:
@@ -91,8 +90,12 @@ def _why(case: PodCase, container: ShownContainer, end: Mapping[str, Any]) -> tu
     hook = case.last_event(container.name, "FailedPostStartHook")
     if hook is not None and _is_of(hook.last, end):
         said = hook.message.removeprefix("PostStartHook failed: ")
-        return f"{_HOOK} failed: {said}", _MEND
+        return _of_hook(said), _MEND
     return "", _by_its_code(container, end)
+
+
+def _of_hook(said: object) -> str:
+    return f"its postStart hook failed: {said}"
 
 
 def _is_of(at: Timestamp, end: Mapping[str, Any]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection
-from typing import TypeVar
 
 from aiohttp import web
 
@@ -13,7 +12,7 @@ from manifests.times import rfc3339_milli
 from messages.pods import JsonObject, Pod
 from messages.probing import AnswersDescribed, ProbesDescribed
 from messages.statuses import StatusesDescribed
-from server.answers import Unanswered
+from server.answers import Unanswered, answered
 from server.backend import EndpointBackend
 from server.health_questions import cluster_checks, healthiness, readiness
 from server.json_answers import joined, json_answer
@@ -25,8 +24,6 @@ from server.ui.files import INDEX, file_answer, static_files, tag_of
 from server.ui.paging import PageAsked, WrongPageError
 from server.ui.usage import process_usage
 from stores.statuses.rendering import with_status
-
-T = TypeVar("T")
 
 _NEVER_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
@@ -103,7 +100,7 @@ class UiPages:
             only_troubled="troubled" in request.query,
             uses=request.query.get("uses", ""),
         )
-        found = pod_table.pods_found(_answered(pods).pods, known, asked, now, chosen)
+        found = pod_table.pods_found(answered(pods).pods, known, asked, now, chosen)
         troubled = [
             each for each in found.rows if pod_table.is_in_trouble(known.get(each.uid), now)
         ]
@@ -124,7 +121,7 @@ class UiPages:
             self._backend.probes_wanted(),
             self._backend.probe_answers(),
         )
-        pod = next((each for each in _answered(pods).pods if each.uid == uid), None)
+        pod = next((each for each in answered(pods).pods if each.uid == uid), None)
         if pod is None:
             raise web.HTTPNotFound(text="there is no such pod")
         known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
@@ -159,7 +156,7 @@ class UiPages:
             self._backend.all_objects(in_detail=True), self._backend.watches()
         )
         now = self._backend.system.clock.wall()
-        text = await joined(watchz([_answered(kind) for kind in kinds], watches, now))
+        text = await joined(watchz([answered(kind) for kind in kinds], watches, now))
         document = tables.objects_page(
             json.loads(text)["objects"], asked, only_troubled="troubled" in request.query
         )
@@ -169,9 +166,9 @@ class UiPages:
         """Return the tree in short, or a page of the actors that are searched for."""
         asked = _asked(request, tables.ACTOR_ORDERS)
         if asked.search:
-            document = tables.actors_page(_answered(await self._backend.tree()), asked)
+            document = tables.actors_page(answered(await self._backend.tree()), asked)
         else:
-            document = tables.tree_document(_answered(await self._backend.summary()))
+            document = tables.tree_document(answered(await self._backend.summary()))
         return await json_answer(request, document, headers=_NEVER_KEPT)
 
 
@@ -180,9 +177,3 @@ def _asked(request: web.Request, orders: Collection[str]) -> PageAsked:
         return PageAsked.of(request.query, orders)
     except WrongPageError as error:
         raise web.HTTPBadRequest(text=str(error)) from None
-
-
-def _answered(answer: T | Unanswered) -> T:
-    if isinstance(answer, Unanswered):
-        raise web.HTTPServiceUnavailable(text=f"{answer.name}: {answer.reason}")
-    return answer

@@ -273,6 +273,17 @@ def test_a_hook_that_failed_is_told_instead_of_the_end_that_it_brought() -> None
     assert told.startswith("Container main was ended: its postStart hook failed: exit code 1. It")
 
 
+def test_a_hook_that_fails_at_present_is_told_once() -> None:
+    (told,) = texts(case(waits("PostStartHookError", "exit code 1")))
+    assert told == "Container main was ended: its postStart hook failed: exit code 1"
+
+
+def test_of_what_a_runtime_says_of_a_start_the_end_is_told() -> None:
+    message = "OCI runtime create failed: unable to start container process: exec: no such file"
+    (told,) = texts(case(crashed(exitCode=128, reason="StartError", message=message)))
+    assert told.startswith("Container main could not be started: exec: no such file. It was")
+
+
 def test_a_pod_that_runs_again_says_how_it_ended_lately() -> None:
     last = {"terminated": {"exitCode": 1, "finishedAt": ENDED}}
     again = case(runs(lastState=last, restartCount=1, ready=True), conditions=[READY])
