@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import click
 
 from benchmarks.agent import ROOT
+from benchmarks.commands import command_rows
 from benchmarks.deleting import deletion_rows
 from benchmarks.editing import edit_rows
 from benchmarks.exhausting import exhaust_rows
@@ -27,6 +28,7 @@ from benchmarks.many_files import many_files_rows
 from benchmarks.merging import merge_rows
 from benchmarks.messaging import actors_rows
 from benchmarks.noticing import notify_rows, scan_rows
+from benchmarks.paging import page_rows
 from benchmarks.probed_pods import probed_pod_rows
 from benchmarks.probing import probe_rows
 from benchmarks.real_pods import bound_real_pod_rows, real_pod_rows
@@ -109,6 +111,8 @@ SUBJECTS: dict[str, Subject] = {
     "probes": probe_rows,
     "probed": probed_pod_rows,
     "top": top_rows,
+    "commands": command_rows,
+    "page": page_rows,
     "soak": soak_rows,
 }
 ON_REQUEST = {"soak"}

@@ -110,7 +110,7 @@ def _measured(pods: int, idle: float) -> Mapping[str, float]:
         agent = Agent(*flags)
         began = perf_counter()
         with agent:
-            wait_until(partial(_runs, agent, pods), POLL_EVERY, _GIVE_UP_AFTER)
+            wait_until(partial(runs, agent, pods), POLL_EVERY, _GIVE_UP_AFTER)
             up = perf_counter() - began
             pause(min(idle, 5.0))
             resident = agent.resident_bytes()
@@ -119,7 +119,7 @@ def _measured(pods: int, idle: float) -> Mapping[str, float]:
             share = _cpu_percent(agent, idle)
             changed = _change_one(agent, pod_list, pods)
             pod_list.serve([])
-            gone = wait_until(partial(_runs, agent, 0), POLL_EVERY, _GIVE_UP_AFTER)
+            gone = wait_until(partial(runs, agent, 0), POLL_EVERY, _GIVE_UP_AFTER)
     return {
         "up": up,
         "resident": resident / _MEGABYTE,
@@ -137,13 +137,14 @@ def _change_one(agent: Agent, pod_list: PodList, pods: int) -> float:
     documents[pods // 2]["spec"]["containers"][0]["image"] = "registry.example/load:2"
     pod_list.serve(documents)
     return wait_until(
-        lambda: agent.metric("kubelet_started_pods_total") > before and _runs(agent, pods),
+        lambda: agent.metric("kubelet_started_pods_total") > before and runs(agent, pods),
         0.05,
         _GIVE_UP_AFTER,
     )
 
 
-def _runs(agent: Agent, pods: int) -> bool:
+def runs(agent: Agent, pods: int) -> bool:
+    """Return whether the agent is ready, and so many containers run."""
     found = agent.samples(r'kubelet_running_containers\{container_state="running"\} (\S+)')
     return found == [float(pods)] and agent.status("/readyz") == 200
 

@@ -6,10 +6,13 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from settings.errors import UsageError
-from settings.flags.command_line import CommandLine
+
+if TYPE_CHECKING:
+    from settings.flags.command_line import CommandLine
 
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _FILE_KINDS = (
