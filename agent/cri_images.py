@@ -43,17 +43,10 @@ def image_options(settings: Settings, told: ContainerSettings) -> ImageOptions:
 
 
 def _pulls(told: ContainerSettings) -> PullOptions:
-    at_most = told.max_parallel_image_pulls
-    if at_most is not None and at_most < 1:
-        raise UsageError(f"maxParallelImagePulls {at_most} should be at least 1")
-    if told.serialize_image_pulls and at_most is not None and at_most > 1:
-        raise UsageError(
-            f"maxParallelImagePulls {at_most} has no effect while serializeImagePulls is true"
-        )
-    if told.registry_pull_qps < 0 or told.registry_burst < 0:
-        raise UsageError("registryPullQPS and registryBurst should be at least 0")
     return PullOptions(
-        parallel=parallel_pulls(serialize=told.serialize_image_pulls, at_most=at_most),
+        parallel=parallel_pulls(
+            serialize=told.serialize_image_pulls, at_most=told.max_parallel_image_pulls
+        ),
         per_second=float(told.registry_pull_qps),
         burst=told.registry_burst,
     )
@@ -76,35 +69,16 @@ def _credentials(root: Path, told: ContainerSettings) -> NodeCredentials:
 
 
 def _verification(told: ContainerSettings) -> VerificationOptions:
-    allowlist = told.preloaded_images_verification_allowlist
-    try:
-        policy = VerificationPolicy(told.image_pull_credentials_verification_policy)
-    except ValueError:
-        names = ", ".join(VerificationPolicy)
-        raise UsageError(
-            f"imagePullCredentialsVerificationPolicy should be one of {names}"
-        ) from None
-    if allowlist and policy is not VerificationPolicy.NOT_ALLOWLISTED:
-        raise UsageError(
-            "preloadedImagesVerificationAllowlist has an effect only with "
-            f"imagePullCredentialsVerificationPolicy {VerificationPolicy.NOT_ALLOWLISTED}"
-        )
-    return VerificationOptions(policy=policy, allowlist=allowlist)
+    return VerificationOptions(
+        policy=VerificationPolicy(told.image_pull_credentials_verification_policy),
+        allowlist=told.preloaded_images_verification_allowlist,
+    )
 
 
 def _garbage(told: ContainerSettings) -> GarbageOptions:
-    high, low = told.image_gc_high_threshold_percent, told.image_gc_low_threshold_percent
-    if not 0 <= low < high <= 100:
-        raise UsageError(
-            "imageGCLowThresholdPercent should be below imageGCHighThresholdPercent, both from 0 to 100"
-        )
-    if told.image_maximum_gc_age < 0 or told.image_minimum_gc_age < 0:
-        raise UsageError("imageMinimumGCAge and imageMaximumGCAge should be at least 0")
-    if 0 < told.image_maximum_gc_age <= told.image_minimum_gc_age:
-        raise UsageError("imageMaximumGCAge should be longer than imageMinimumGCAge")
     return GarbageOptions(
-        high_percent=high,
-        low_percent=low,
+        high_percent=told.image_gc_high_threshold_percent,
+        low_percent=told.image_gc_low_threshold_percent,
         minimum_age=told.image_minimum_gc_age,
         maximum_age=told.image_maximum_gc_age,
     )

@@ -6,7 +6,6 @@ import re
 from ipaddress import ip_address
 from typing import Final
 
-from manifests.image_names import parse_image_name
 from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
 
@@ -33,8 +32,6 @@ def check_containers(configuration: KubeletConfiguration) -> None:
             "enforceNodeAllocatable has none, and something else beside it",
             at="enforceNodeAllocatable",
         )
-    for each in configuration.preloadedImagesVerificationAllowlist:
-        _check_repository(each)
 
 
 def _check_dns(configuration: KubeletConfiguration) -> None:
@@ -97,16 +94,4 @@ def _check_numbers(configuration: KubeletConfiguration) -> None:
             f"userNamespaces.idsPerPod {ids} should be a multiple of {IDS_OF_POD}, "
             f"up to {MOST_IDS_OF_POD}",
             at="userNamespaces.idsPerPod",
-        )
-
-
-def _check_repository(pattern: str) -> None:
-    """Refuse what no repository's full name can be: it would match nothing, and nobody would know why."""
-    name = f"{pattern[:-1]}a/a" if pattern.endswith("/*") else pattern
-    image = parse_image_name(name)
-    if image is None or image.repository != name:
-        raise UsageError(
-            f"preloadedImagesVerificationAllowlist has {pattern[:128]!r}, which should be the full name "
-            "of a repository, such as docker.io/library/busybox, or end in /* for all below it",
-            at="preloadedImagesVerificationAllowlist",
         )

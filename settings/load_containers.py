@@ -13,6 +13,7 @@ from settings.configuration.schema import KubeletConfiguration
 from settings.container_checks import check_containers
 from settings.containers import ContainerSettings
 from settings.errors import UsageError
+from settings.image_checks import check_images
 
 SERVED_OF_CONTAINERS: Final = frozenset({
     "containerRuntimeEndpoint",
@@ -89,7 +90,9 @@ def containers_of(
     else:
         runtime = socket_of("containerRuntimeEndpoint", value("containerRuntimeEndpoint"))
     images = configuration.imageServiceEndpoint
+    is_serial = _serializes_pulls(configuration)
     check_containers(configuration)
+    check_images(configuration, is_serial=is_serial)
     return ContainerSettings(
         container_runtime_endpoint=runtime,
         image_service_endpoint=socket_of("imageServiceEndpoint", images) if images else runtime,
@@ -112,7 +115,7 @@ def containers_of(
         container_log_max_workers=value("containerLogMaxWorkers"),
         container_log_monitor_interval=value("containerLogMonitorInterval"),
         ids_per_pod=configuration.userNamespaces.value_of("idsPerPod"),
-        serialize_image_pulls=_serializes_pulls(configuration),
+        serialize_image_pulls=is_serial,
         max_parallel_image_pulls=_said(configuration, "maxParallelImagePulls"),
         registry_pull_qps=configuration.registryPullQPS,
         registry_burst=configuration.registryBurst,

@@ -12,6 +12,7 @@ from agent.cri_images import image_options
 from runtimes.cri.images.options import ImageOptions, VerificationPolicy
 from settings.errors import UsageError
 from settings.flags.command_line import parse
+from settings.image_checks import POLICIES
 from settings.load import load_settings
 
 
@@ -94,3 +95,7 @@ def test_a_configuration_of_plugins_that_cannot_be_used_is_refused(tmp_path: Pat
     for flag in (config, programs):
         with pytest.raises(UsageError, match="need each other"):
             options(tmp_path, flag)
+
+
+def test_the_policies_that_a_file_may_name_are_those_that_there_are() -> None:
+    assert tuple(VerificationPolicy) == POLICIES

@@ -120,7 +120,7 @@ def test_the_first_socket_that_is_there_is_found(tmp_path: Path, listener: Path)
         ("--serialize-image-pulls=false", "serialize_image_pulls", False),
         ("--registry-qps=0", "registry_pull_qps", 0),
         ("--registry-burst=7", "registry_burst", 7),
-        ("--image-gc-high-threshold=70", "image_gc_high_threshold_percent", 70),
+        ("--image-gc-high-threshold=90", "image_gc_high_threshold_percent", 90),
         ("--image-gc-low-threshold=60", "image_gc_low_threshold_percent", 60),
         ("--minimum-image-ttl-duration=1m", "image_minimum_gc_age", 60.0),
     ],
@@ -218,7 +218,11 @@ def test_what_cannot_be_a_repository_is_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["docker.io/library/busybox", "quay.io/*", "host:5000/team/*"])
 def test_what_can_be_a_repository_is_taken(pattern: str) -> None:
-    found = containers(settled("--runtime=cri", preloadedImagesVerificationAllowlist=[pattern]))
+    fields = {
+        "imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages",
+        "preloadedImagesVerificationAllowlist": [pattern],
+    }
+    found = containers(settled("--runtime=cri", **fields))
     assert found.preloaded_images_verification_allowlist == (pattern,)
 
 
