@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from actors.volumes.described import volumes_described
 from actors.volumes.due_times import DueTimes
+from actors.volumes.hanging import HangingJobs
 from actors.volumes.keeper_parts import (
     VOLUME_KEEPER,
     HangingDue,
@@ -26,24 +27,23 @@ from actors.volumes.keeper_parts import (
     VolumeTurn,
 )
 from actors.volumes.kept_volumes import (
-    KeptVolume,
     VolumesOfPod,
     answer_of,
     kept_volume,
     sources_of,
 )
 from actors.volumes.lost_files import LostFiles
-from actors.volumes.plan import VolumeNow, VolumeStep, VolumeWaits, next_step
+from actors.volumes.news import NewsOfVolumes
+from actors.volumes.plan import VolumeStep, VolumeWaits, next_step, volume_now
 from actors.volumes.reading import ObjectsOfVolumes
 from actors.volumes.releases import VolumeReleases
 from actors.volumes.sayings import VolumeSayings
 from actors.volumes.tokens_wanted import TokensOfVolumes
 from actors.volumes.work import VolumeWork
-from kernel import PooledActor, Timer
+from kernel import PooledActor
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pods import Pod, PodUid
 from messages.tokens import TokensAre
-from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
 from messages.volumes import (
     ReleaseOtherVolumes,
@@ -56,8 +56,6 @@ from volumes.making.jobs import VolumeJob, VolumeOutcome, VolumesLeftBehind, Vol
 
 __all__ = ["VOLUME_KEEPER", "VolumeKeeper", "VolumeKeeperMemory", "VolumeKeeperPorts"]
 
-LOOKS_FOR_HANGING: Final = Seconds(5.0)
-"""Between two looks, while any job is under way."""
 AT_ONCE: Final = 64
 """Pods that are looked at in one turn, and jobs that are taken in. Many pods may show one object."""
 
@@ -92,13 +90,14 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         self._sayings = VolumeSayings(ports, memory.notices)
         self._work = VolumeWork(ports, memory, self._sayings)
         self._reading = ObjectsOfVolumes(ports, memory.objects, lambda: self.clock, self.after)
+        self._news = NewsOfVolumes(memory, self._reading)
         self._times = DueTimes(lambda: self.clock, self.after)
         self._tokens = TokensOfVolumes(ports, lambda: self.clock, self._times)
         self._releases = VolumeReleases(
             memory, self._reading, self._tokens, self._work, self._times
         )
         self._lost = LostFiles(ports, memory, self.after)
-        self._hanging: Timer | None = None
+        self._hanging = HangingJobs(ports.writers, memory, self.after)
         self._beginning: Iterator[None] = iter(())
         """What this life does first, a step for each pod and object."""
         self._to_look_at: dict[PodUid, None] = {}
@@ -134,7 +133,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 self._go_on(uid)
             case ReleaseOtherVolumes(known=known):
                 self._work.look_for_left_behind(known)
-                self._watch_jobs()
+                self._hanging.watch()
             case ObjectRead() | ObjectChanged() | TokensAre():
                 self._note(message)
             case ChangeDecided():
@@ -149,11 +148,12 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
     def _note(self, fact: ObjectRead | ObjectChanged | TokensAre) -> None:
         match fact:
             case ObjectRead():
-                self._note_read(fact)
+                self._look_at(self._news.note_read(fact))
             case ObjectChanged():
-                self._note_change(fact)
-            case TokensAre():
-                self._note_tokens(fact)
+                self._news.note_change(fact, self.clock.monotonic())
+            case TokensAre(uid=uid):
+                if self._news.note_tokens(fact):
+                    self._go_on(uid)
             case _:
                 assert_never(fact)
 
@@ -199,42 +199,6 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             self._sayings.say(pod, name, volume)
         kept.pod = pod
 
-    # --- what volumes show -----------------------------------------------------------------------------
-
-    def _note_change(self, changed: ObjectChanged) -> None:
-        now = self.clock.monotonic()
-        known = self._memory.objects.get(changed.object)
-        for uid in known.pods if known is not None else ():
-            for volume in self._volumes_of(uid):
-                if changed.object in volume.objects and volume.changed_at is None:
-                    volume.changed_at = now
-        self._reading.note_change(changed.object)
-
-    def _note_read(self, read: ObjectRead) -> None:
-        noted = self._reading.note_read(read)
-        if noted is None:
-            return
-        wanted, is_news, waited = noted
-        known = self._memory.objects.get(wanted)
-        pods = list(known.pods) if known is not None and is_news else list(waited)
-        for uid in pods if is_news else ():
-            for volume in self._volumes_of(uid):
-                volume.is_stale |= wanted in volume.objects
-        self._look_at(pods)
-
-    def _note_tokens(self, told: TokensAre) -> None:
-        kept = self._memory.pods.get(told.uid)
-        if kept is None or kept.releasing is not None or kept.tokens == told:
-            return
-        kept.tokens = told
-        for volume in kept.volumes.values():
-            volume.is_stale |= bool(volume.tokens)
-        self._go_on(told.uid)
-
-    def _volumes_of(self, uid: PodUid) -> Iterable[KeptVolume]:
-        kept = self._memory.pods.get(uid)
-        return kept.volumes.values() if kept is not None else ()
-
     # --- what is done ----------------------------------------------------------------------------------
 
     def _look_at(self, pods: Iterable[PodUid]) -> None:
@@ -274,7 +238,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 kept.told = answer
                 kept.reply_to.tell(answer)
             self._tell_people(kept, answer.troubles)
-        self._watch_jobs()
+        self._hanging.watch()
         self._lost.watch()
 
     def _tell_people(self, kept: VolumesOfPod, troubles: Mapping[str, VolumeTrouble]) -> None:
@@ -284,7 +248,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     def _step(self, kept: VolumesOfPod, pod: Pod, name: str) -> None:
         volume, now = kept.volumes[name], self.clock.monotonic()
-        step = next_step(self._as_it_is(kept, pod.uid, volume), now)
+        step = next_step(volume_now(pod.uid, kept, volume, self._memory.objects), now)
         match step:
             case VolumeStep.MAKE:
                 self._work.make(kept, pod, name)
@@ -296,18 +260,6 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 self._times.add(at, pod.uid)
             case _:
                 assert_never(step)
-
-    def _as_it_is(self, kept: VolumesOfPod, uid: PodUid, volume: KeptVolume) -> VolumeNow:
-        objects = map(self._memory.objects.get, volume.objects)
-        return VolumeNow(
-            is_busy=volume.job is not None,
-            is_stale=volume.is_stale,
-            is_unread=kept.lacks_tokens(volume)
-            or any(known is None or known.awaits_read(uid) for known in objects),
-            tried_at=volume.tried_at,
-            failures=volume.failures,
-            left_at=volume.left_at,
-        )
 
     # --- jobs ------------------------------------------------------------------------------------------
 
@@ -346,18 +298,13 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         job = self._lost.job()
         if job is not None:
             self._work.look(job)
-        self._watch_jobs()
+        self._hanging.watch()
         self._lost.watch()
 
-    def _watch_jobs(self) -> None:
-        if self._hanging is None and self._memory.jobs:
-            self._hanging = self.after(LOOKS_FOR_HANGING, HangingDue())
-
     def _look_for_hanging(self) -> None:
-        self._hanging = None
-        for whose in self._work.give_up_hanging(self.clock.monotonic()):
+        for whose in self._hanging.give_up(self.clock.monotonic()):
             self._note_hanging(whose)
-        self._watch_jobs()
+        self._hanging.watch()
 
     def _note_hanging(self, whose: JobOf) -> None:
         kept = self._memory.pods.get(whose.uid)

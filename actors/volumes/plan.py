@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
+from actors.volumes.kept_volumes import KeptVolume, VolumesOfPod
+from actors.volumes.shown_objects import ShownObjects
+from messages.pods import PodUid
 from messages.units import Seconds
 from volumes.atomic_directory import OLD_STAYS
 
@@ -61,6 +64,22 @@ class VolumeNow:
     """How often making it has failed in a row."""
     left_at: Seconds | None
     """When readers began to leave its old files; None if there are none."""
+
+
+def volume_now(
+    uid: PodUid, kept: VolumesOfPod, volume: KeptVolume, objects: ShownObjects
+) -> VolumeNow:
+    """Return what the next step about a volume of a pod depends on."""
+    shown = map(objects.get, volume.objects)
+    return VolumeNow(
+        is_busy=volume.job is not None,
+        is_stale=volume.is_stale,
+        is_unread=kept.lacks_tokens(volume)
+        or any(known is None or known.awaits_read(uid) for known in shown),
+        tried_at=volume.tried_at,
+        failures=volume.failures,
+        left_at=volume.left_at,
+    )
 
 
 def next_step(volume: VolumeNow, now: Seconds) -> NextStep:

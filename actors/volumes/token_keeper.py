@@ -7,30 +7,35 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 import structlog
 from typing_extensions import override
 
 from actors.bounded_calls import BoundedCalls, is_outage, pause
 from actors.volumes.token_alarms import TokenAlarms
+from actors.volumes.token_parts import (
+    TOKEN_KEEPER,
+    ExamineMoreTokens,
+    TokenKeeperMessage,
+    TokenMemory,
+    TokenOutageOver,
+    TokenPorts,
+    TokensDue,
+)
 from actors.volumes.token_records import PodTokens, TokenQueue, TokenRecord, counted
 from actors.volumes.token_requests import NO_TOKEN, token_issued, token_request
 from actors.volumes.token_schedule import RETRY_BACKOFF, TokenAsking, WaitFor, expires_in
-from kernel import Key, PooledActor, Timer
-from messages.api import ApiAnswered, ApiFailure, CallApi
+from kernel import PooledActor, Timer
+from messages.api import ApiAnswered, ApiFailure
 from messages.pods import JsonObject, PodUid
-from messages.port import Port
 from messages.tokens import (
     DescribeTokens,
     ReleaseTokens,
     TokensAre,
     TokensDescribed,
-    TokensMessage,
     WantTokens,
 )
 from messages.units import Seconds
@@ -43,47 +48,9 @@ CHECK_EVERY: Final = Seconds(10.0)
 CLOCK_JUMP: Final = Seconds(1.0)
 """Clocks that went apart by more than this: the machine slept, or somebody set the time."""
 
+__all__ = ["TOKEN_KEEPER", "TokenKeeper", "TokenMemory", "TokenPorts"]
+
 _log = structlog.get_logger("tokens")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokensDue:
-    """Timer: tokens have to be looked at, or the clocks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExamineMoreTokens:
-    """More pods wait to be looked at than one turn takes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenOutageOver:
-    """Timer: it is time to try whether the API server answers again."""
-
-
-TokenKeeperMessage: TypeAlias = (
-    TokensMessage | ApiAnswered | TokensDue | ExamineMoreTokens | TokenOutageOver
-)
-
-TOKEN_KEEPER: Final = Key[TokenKeeperMessage]("tokens")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenPorts:
-    """Whom the keeper of tokens talks to, beside those who want some."""
-
-    calls: Port[CallApi]
-
-
-@dataclass(slots=True)
-class TokenMemory:
-    """What outlives a life of the keeper of tokens."""
-
-    pods: dict[PodUid, PodTokens] = field(default_factory=dict, repr=False)
-    states: Counter[str] = field(default_factory=Counter)
-    """How many tokens are in which state."""
-    requests: Counter[str] = field(default_factory=Counter)
-    """Requests by what came of them."""
 
 
 class TokenKeeper(PooledActor[TokenKeeperMessage]):

@@ -40,8 +40,6 @@ from volumes.making.jobs import (
     VolumeOutcome,
 )
 
-HANGS_AFTER: Final = Seconds(30.0)
-"""How long anybody waits for a job that is being done."""
 DETACH_AFTER: Final = 2
 """Attempts to unmount, before what is in use is detached."""
 
@@ -240,19 +238,3 @@ class VolumeWork:
                 return PodVolume(path=path)
             case _:
                 return PodVolume(path="", read_only=True)
-
-    # --- what hangs ------------------------------------------------------------------------------------
-
-    def give_up_hanging(self, now: Seconds) -> list[JobOf]:
-        """Let others take the place of jobs that hang. Return whose these are."""
-        found = []
-        for job, whose in self._memory.jobs.items():
-            if not job.is_running or job.is_hanging or job.outcome is not None:
-                continue
-            if job.seen_at is None:
-                job.seen_at = now
-            elif now - job.seen_at >= HANGS_AFTER:
-                job.is_hanging = True
-                self._ports.writers.give_up(job)
-                found.append(whose)
-        return found

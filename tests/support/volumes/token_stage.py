@@ -10,13 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from actors.volumes.token_keeper import (
-    TOKEN_KEEPER,
-    TokenKeeper,
-    TokenKeeperMessage,
-    TokenMemory,
-    TokenPorts,
-)
+from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
+from actors.volumes.token_parts import TokenKeeperMessage
 from kernel import Port, Runtime, SupervisorSpec, isolated
 from messages.pods import Pod, PodUid
 from messages.tokens import (

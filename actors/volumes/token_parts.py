@@ -1,0 +1,54 @@
+"""Whom the keeper of tokens talks to, what outlives it, and what it tells itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from actors.volumes.token_records import PodTokens
+from kernel import Key
+from messages.api import ApiAnswered, CallApi
+from messages.pods import PodUid
+from messages.port import Port
+from messages.tokens import TokensMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokensDue:
+    """Timer: tokens have to be looked at, or the clocks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamineMoreTokens:
+    """More pods wait to be looked at than one turn takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenOutageOver:
+    """Timer: it is time to try whether the API server answers again."""
+
+
+TokenKeeperMessage: TypeAlias = (
+    TokensMessage | ApiAnswered | TokensDue | ExamineMoreTokens | TokenOutageOver
+)
+
+TOKEN_KEEPER: Final = Key[TokenKeeperMessage]("tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPorts:
+    """Whom the keeper of tokens talks to, beside those who want some."""
+
+    calls: Port[CallApi]
+
+
+@dataclass(slots=True)
+class TokenMemory:
+    """What outlives a life of the keeper of tokens."""
+
+    pods: dict[PodUid, PodTokens] = field(default_factory=dict, repr=False)
+    states: Counter[str] = field(default_factory=Counter)
+    """How many tokens are in which state."""
+    requests: Counter[str] = field(default_factory=Counter)
+    """Requests by what came of them."""
