@@ -74,30 +74,28 @@ def _sources(api: AgentApi, *names: str) -> Document:
 
 def _evidence(api: AgentApi, brief: Document) -> PodEvidence:
     uid = text(brief, "metadata", "uid")
-    told = (api.optional(f"/ui/pods/{quote(uid, safe='')}") if uid else None) or {}
+    told = _told(api, brief, uid)
     why = reasons(told)
-    pod = part(told, "pod") or _whole(api, brief, uid)
     volumes = api.optional(f"/volumez?{urlencode({'uid': uid})}") or {}
     return PodEvidence(
-        pod=pod,
-        manifests=manifests_of(_sources(api, pod_name(pod), uid), pod),
+        pod=part(told, "pod"),
+        manifests=manifests_of(_sources(api, pod_name(brief), uid), brief),
         objects=parts(api.optional("/watchz") or {}, "objects"),
-        probes=told if "probes" in told else _probes(api, uid),
+        probes=told,
         volumes=[each for each in parts(volumes, "volumes") if text(each, "uid") == uid],
         events=parts(told, "events"),
         why=why,
     )
 
 
-def _whole(api: AgentApi, brief: Document, uid: str) -> Document:
-    """Return the whole of a pod from an agent whose page of it has it not; else what is known of it."""
-    pods = parts(api.document(pods_path(is_brief=False, name=uid or pod_name(brief))), "items")
-    return next((each for each in pods if pod_name(each) == pod_name(brief)), brief)
-
-
-def _probes(api: AgentApi, uid: str) -> Document:
-    probes = parts(api.optional("/probez") or {}, "pods")
-    return next((each for each in probes if text(each, "uid") == uid), {})
+def _told(api: AgentApi, brief: Document, uid: str) -> Document:
+    """Return what the agent tells of one pod; nothing if it is of another version."""
+    told = api.optional(f"/ui/pods/{quote(uid, safe='')}") if uid else None
+    if told is None and uid:
+        pods = parts(api.document(pods_path(name=uid)), "items")
+        if all(text(each, "metadata", "uid") != uid for each in pods):
+            raise NothingFoundError(f"the pod {pod_name(brief)} has just gone")
+    return told or {}
 
 
 def _show(known: PodEvidence, output: str, now: float) -> None:

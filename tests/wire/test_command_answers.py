@@ -249,6 +249,19 @@ def test_an_agent_of_another_version_is_shown_as_far_as_it_is_understood(
     assert said.out
 
 
+def test_a_pod_that_goes_while_it_is_asked_about_is_code_3(capsys: Capture) -> None:
+    asked_before: list[str] = []
+
+    def answer(connection: socket.socket, path: str) -> None:
+        pods = {"items": []} if "/pods" in asked_before else body("pods")
+        asked_before.append(path.partition("?")[0])
+        says({"/pods": pods})(connection, path)
+
+    with answering(answer) as server:
+        assert asked(server, "pod web") == 3
+    assert failed(capsys) == "the pod default/web-edge-1 has just gone"
+
+
 def test_an_agent_that_does_not_say_why_pods_do_not_run_is_of_another_version(
     capsys: Capture,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,12 @@ def test_the_page_names_no_other_place_and_has_no_inline_scripts() -> None:
     assert index.count("<script") == index.count('<script type="module" src="/ui/')
     assert " on" + "click=" not in index
     assert " style=" not in index
+
+
+def test_a_browser_is_told_of_all_modules_at_once_and_not_by_each_of_the_next() -> None:
+    modules = {name for name in static_files() if name.endswith(".js")} - {"main.js"}
+    index = static_files()["index.html"].body.decode()
+    assert set(re.findall(r'<link rel="modulepreload" href="/ui/([^"]+)">', index)) == modules
 
 
 def test_a_page_that_cannot_be_is_refused(agent: Served) -> None:
