@@ -35,7 +35,7 @@ from actors.pod_manager import POD_MANAGER
 from agent.descriptors import descriptor_limit
 from agent.node_view import node_resources, own_label
 from agent.object_tree import ApiPorts
-from agent.pod_tree import PodApiPorts
+from agent.pod_edges import PodApiPorts
 from kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
 from kube.calls.sender import HttpSender
