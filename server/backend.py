@@ -68,9 +68,10 @@ from server.limits import ConnectionLimits
 A = TypeVar("A")
 M = TypeVar("M")
 
-ANSWER_WITHIN = Seconds(2.0)
+ANSWER_WITHIN = Seconds(1.8)
 """An actor that takes longer is not well. Handlers take milliseconds, and the longest wait between two lives
-of an actor, before its supervisor gives up, is 1.7 s."""
+of an actor, before its supervisor gives up, is 1.7 s. The command waits for an answer for 2 s: so it is told
+which actor is not well, instead of nothing."""
 
 
 _RECORDER = "event-recorder"

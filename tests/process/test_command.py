@@ -299,3 +299,22 @@ def test_what_cannot_be_explained_is_a_sentence(
     assert (ended.returncode, ended.stdout) == (code, "")
     assert ended.stderr.startswith(f"actorlet: {said}")
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_an_actor_that_keeps_failing_is_named_and_keeps_no_command_from_its_answer(
+    tmp_path: Path,
+) -> None:
+    with AgentProcess(tmp_path) as agent:
+        agent.write("web.yaml", manifest("web"))
+        agent.start_on_manifests("--enable-chaos")
+
+        def has_failed() -> bool:
+            agent.get("/debug/actors/source/file/crash", method="POST")
+            return agent.actors()["source/file"]["state"] == "failed"
+
+        eventually(has_failed)
+        told = run(agent, "status")
+        assert told.returncode == 1, told.stderr
+        assert "source/file: failed: " in told.stdout
+        assert run(agent, "sources").returncode == 0
+        assert agent.stops() == 0
