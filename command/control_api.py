@@ -46,6 +46,13 @@ class UnixConnection(HTTPConnection):
     @override
     def connect(self) -> None:
         """Connect. Raises OSError."""
+        try:
+            self._connect()
+        except PermissionError as error:
+            allowed = f"{error.strerror}: it is for root and the agent's own user"
+            raise PermissionError(error.errno, allowed) from None
+
+    def _connect(self) -> None:
         # By the directory's descriptor: a path of more than 107 bytes could not be connected to.
         directory = os.open(self._root_dir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -39,7 +39,7 @@ def root_dir_option(function: F) -> F:
     """Give a subcommand the root directory of the agent whose socket it uses, as ``root_dir``."""
     return click.option(
         "--root-dir",
-        type=click.Path(path_type=Path),
+        type=click.Path(path_type=Path, readable=False),  # whether it may be used is asked later
         default=ROOT_DIR,
         envvar="ACTORLET_ROOT_DIR",
         show_default=True,

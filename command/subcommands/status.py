@@ -16,7 +16,7 @@ from command.health_checks import CheckLine, check_lines
 from command.options import output_option, server_option
 from command.pod_words import is_well, pod_name
 from command.pod_words import state as pod_state
-from command.reading import Document, count, part, parts, text
+from command.reading import Document, count, flag, part, parts, text
 from command.reasons import reasons
 from command.selecting import pods_path
 from command.showing import JSON, YAML, ShownAnswer, show
@@ -63,6 +63,7 @@ def command(context: click.Context, api: AgentApi, output: str) -> None:
 
     def draw(drawing: Drawing, _wide: bool) -> None:  # noqa: FBT001
         _draw_health(drawing, api.name, ready, healthy)
+        _draw_sources(drawing, state.troubled_sources())
         drawing.pairs([("node", state.node), *state.counts()])
         _draw_pods(drawing, state.troubled_pods(), why)
         _draw_manifests(drawing, state.troubled_manifests())
@@ -106,6 +107,11 @@ class AgentState:
         """Return both in words."""
         return [("pods", _sum(self.phases())), ("manifests", _sum(self.verdicts()))]
 
+    def troubled_sources(self) -> list[Document]:
+        """Return the sources that have listed, and cannot be looked at now."""
+        sources = parts(self.sources, "sources")
+        return [each for each in sources if text(each, "error") and flag(each, "ready")]
+
     def troubled_pods(self) -> list[Document]:
         """Return the pods that are not ready and did not succeed."""
         return [each for each in parts(self.pods, "items") if not is_well(each)]
@@ -147,6 +153,11 @@ def _draw_health(drawing: Drawing, name: str, ready: HealthReport, healthy: Heal
     drawing.line(f"The agent at {name} is {words}.", style=GOOD if is_well else BAD)
     for each in (*ready.troubles(), *healthy.troubles()):
         drawing.item(f"{each.name}: {each.text or 'failed'}", style=BAD)
+
+
+def _draw_sources(drawing: Drawing, troubled: list[Document]) -> None:
+    for each in troubled:
+        drawing.item(f"source/{text(each, 'name')}: {text(each, 'error')}", style=DOUBTFUL)
 
 
 def _not(report: HealthReport) -> str:
@@ -204,6 +215,10 @@ def _document(
         "healthy": healthy.is_well,
         "readyz": [asdict(each) for each in ready.checks],
         "healthz": [asdict(each) for each in healthy.checks],
+        "troubledSources": [
+            {"name": text(each, "name"), "error": text(each, "error")}
+            for each in state.troubled_sources()
+        ],
         "pods": sum(state.phases().values()),
         "troubledPods": [
             {

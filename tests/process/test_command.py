@@ -310,7 +310,7 @@ def test_an_actor_that_keeps_failing_is_named_and_keeps_no_command_from_its_answ
 
         def has_failed() -> bool:
             agent.get("/debug/actors/source/file/crash", method="POST")
-            return agent.actors()["source/file"]["state"] == "failed"
+            return str(agent.actors()["source/file"]["state"]) == "failed"
 
         eventually(has_failed)
         told = run(agent, "status")
@@ -318,3 +318,39 @@ def test_an_actor_that_keeps_failing_is_named_and_keeps_no_command_from_its_answ
         assert "source/file: failed: " in told.stdout
         assert run(agent, "sources").returncode == 0
         assert agent.stops() == 0
+
+
+def test_a_directory_that_is_gone_is_told_by_status_beside_the_pods_that_run_on(
+    tmp_path: Path,
+) -> None:
+    with AgentProcess(tmp_path) as agent:
+        agent.write("web.yaml", manifest("web"))
+        agent.start_on_manifests()
+        eventually(agent.pods)
+        agent.manifests.rename(tmp_path / "elsewhere")
+        eventually(lambda: "does not exist" in agent.get("/sourcez")[1])
+        told = run(agent, "status", COLUMNS="500")
+        assert told.returncode == 0
+        assert f"- source/file: {agent.manifests} does not exist\n" in told.stdout
+        assert agent.stops() == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
+def test_whoever_may_not_use_the_socket_is_told_who_may(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    os.chown(closed, 65534, 65534)
+    # Root without what lets it pass by permissions: the interpreter may be where nobody else may be.
+    weak = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+    refused = subprocess.run(
+        [*weak, *command("logs", "web", "--root-dir", closed)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert refused.returncode == 4
+    assert refused.stderr == (
+        f"actorlet: {closed}/actorlet.sock cannot be reached: Permission denied: it is for root and the"
+        " agent's own user\n"
+    )

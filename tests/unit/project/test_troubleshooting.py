@@ -14,7 +14,7 @@ PAGE = (ROOT / "docs/troubleshooting.md").read_text()
 HEADINGS = re.findall(r"^### (.+)$", PAGE, flags=re.MULTILINE)
 OF_THE_PAGE = {
     "A liveness probe failed": " probe failed",
-    "A hook failed": " hook failed: ",
+    "A hook failed": "PostStartHook",
     "Init:0/1": "Init:",
     "OutOfcpu": "OutOf",
     "Running but not ready": " runs, but its ",
