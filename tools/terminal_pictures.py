@@ -8,7 +8,8 @@ from pathlib import Path
 
 from command.agent_api import AgentApi
 from command.server_names import ServerName
-from command.top.app import TopApp, TopThreads
+from command.top.app import TopApp
+from command.top.threads import TopThreads
 
 SIZE = (80, 24)
 PICTURES: tuple[tuple[str, tuple[str, ...]], ...] = (

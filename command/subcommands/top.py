@@ -24,20 +24,20 @@ def command(context: click.Context, api: AgentApi, wait: bool) -> None:  # noqa:
     and since when, and goes on by itself once they come again.
     """
     _need_a_terminal()
-    from command.top.asking import document_at, required  # noqa: PLC0415
-
-    if not wait:
-        required(lambda path: document_at(api, path), "/ui/agent")
-    from command.top.app import TopThreads, run_top  # noqa: PLC0415 - textual takes 200 ms
+    from command.top.threads import TopThreads  # noqa: PLC0415
 
     size = shutil.get_terminal_size()
-    watch = TopThreads(api, size.columns, size.lines)
-    watch.start()
+    threads = TopThreads(api, size.columns, size.lines)
+    threads.start()
     try:
-        code = run_top(watch)
+        from command.top.app import run_top  # noqa: PLC0415 - textual takes 150 ms; the agent answers meanwhile
+
+        refusal = None if wait else threads.inbox.refusal()
+        if refusal is not None:
+            raise refusal
+        context.exit(run_top(threads))
     finally:
-        watch.close()
-    context.exit(code)
+        threads.close()
 
 
 def _need_a_terminal() -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
-from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -15,106 +12,15 @@ from textual.app import App, ComposeResult
 from textual.driver import Driver
 from typing_extensions import override
 
-from command.agent_api import AgentApi
-from command.top.asking import Asker, Reply
 from command.top.canvas import Canvas
-from command.top.connection import AgentLink
-from command.top.following import EventsFollower
 from command.top.screen import screen
-from command.top.session import AGENT, Told, TopSession
 from command.top.state import TopState
+from command.top.threads import TopThreads
 
 TICK: Final = 0.1
 """Seconds after which changes are looked at, so that hundreds of them are one."""
 ENDED_BY_SIGNAL: Final = 128
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
-
-
-class Inbox:
-    """Owns what threads have told until somebody takes it. They may tell before there is anybody."""
-
-    def __init__(self) -> None:
-        self._told: deque[Told] = deque()
-        self._wake: Callable[[], object] | None = None
-
-    def put(self, told: Told) -> None:
-        """Put this in, and wake whoever takes it. On any thread."""
-        self._told.append(told)
-        wake = self._wake
-        if wake is not None:
-            wake()
-
-    def opened(self, wake: Callable[[], object] | None) -> None:
-        """From now on ``wake`` is called when something is told."""
-        self._wake = wake
-
-    def taken(self) -> list[Told]:
-        """Return what was told since the last time."""
-        taken = []
-        while self._told:
-            taken.append(self._told.popleft())
-        return taken
-
-
-class Senders:
-    """The threads that ask: one for the agent itself, one for all that is looked at."""
-
-    def __init__(self, api: AgentApi, tell: Callable[[Reply], None]) -> None:
-        self._of_agent, self._others = Asker(api, tell), Asker(api, tell)
-
-    def start(self) -> None:
-        """Begin."""
-        self._of_agent.start()
-        self._others.start()
-
-    def ask(self, topic: str, about: object, question: Callable[..., object]) -> None:
-        """Ask, as soon as the thread for it is free."""
-        (self._of_agent if topic == AGENT else self._others).ask(topic, about, question)
-
-    def close(self) -> None:
-        """Ask nothing any more."""
-        self._of_agent.close()
-        self._others.close()
-
-
-class TopThreads:
-    """What goes on beside the screen: the threads, and the session that they tell."""
-
-    def __init__(self, api: AgentApi, width: int, height: int) -> None:
-        self.inbox = Inbox()
-        self._senders = Senders(api, self.inbox.put)
-        self._follower = EventsFollower(api.place, self.inbox.put)
-        self.changes_seen = 0
-        """How many events told that something changed."""
-        self.session = TopSession(
-            TopState(connection=AgentLink(server=api.name), width=width, height=height),
-            self._senders,
-            self._follower.retry,
-            wall=time.time,
-            clock=time.monotonic,
-        )
-
-    def start(self) -> None:
-        """Begin to ask, and to read events."""
-        self._senders.start()
-        self._follower.start()
-        self.session.proceed()
-
-    def close(self) -> None:
-        """End the threads."""
-        self.inbox.opened(None)
-        self._senders.close()
-        self._follower.close()
-
-    def proceed(self) -> None:
-        """Hand what was told, and what changed, to the session."""
-        for each in self.inbox.taken():
-            self.session.told(each)
-        changes = self._follower.changes
-        taken = [changes.popleft() for _ in range(len(changes))]
-        self.changes_seen += len(taken)
-        self.session.changes(taken)
-        self.session.proceed()
 
 
 class TopApp(App[int]):
@@ -142,6 +48,7 @@ class TopApp(App[int]):
         self._canvas.focus()
         self._watch.inbox.opened(lambda: self.call_later(self.proceed))
         self.set_interval(TICK, self.proceed)
+        self.proceed()
         if not self.is_headless:
             loop = asyncio.get_running_loop()
             for number in ENDING:

@@ -10,7 +10,8 @@ import pytest
 from textual.pilot import Pilot
 
 from command.failures import StrangeAnswerError
-from command.top.app import TopApp, TopThreads
+from command.top.app import TopApp
+from command.top.threads import TopThreads
 from tests.support.command.live_agent import LiveAgent, live_agent, many_pods
 
 Play = Callable[["Stage"], Awaitable[None]]
