@@ -107,7 +107,9 @@ def no_thread_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     deadline = time.monotonic() + THREADS_END_WITHIN
-    for thread in set(threading.enumerate()) - before:
-        thread.join(max(0.0, deadline - time.monotonic()))
+    while (found := set(threading.enumerate()) - before) and time.monotonic() < deadline:
+        for thread in found:
+            if thread.ident is not None:  # else somebody starts it just now
+                thread.join(max(0.0, deadline - time.monotonic()))
     left = sorted(thread.name for thread in set(threading.enumerate()) - before)
     assert left == [], "threads are left"
