@@ -13,6 +13,8 @@ from typing import Any, Final
 from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
 from server.json_answers import is_told
+from stores.statuses.container_statuses import brief_state
+from stores.statuses.rendering import render_brief_status
 
 Statuses = Mapping[PodUid, PodStatus]
 
@@ -103,18 +105,23 @@ def summary(pods: Iterable[Pod], statuses: Statuses | None) -> JsonObject:
     }
 
 
+def brief_pod(pod: Pod, status: PodStatus) -> JsonObject:
+    """Return of a pod with this status what a table shows. What is told is where a v1 Pod has it."""
+    return _with(pod.document, render_brief_status(pod, status))
+
+
 def brief(document: JsonObject) -> JsonObject:
-    """Return of a pod with its status what a table shows. What is told is where a v1 Pod has it."""
+    """Return the same of a document that has its status."""
+    return _with(document, _status(document.get("status") or {}))
+
+
+def _with(document: JsonObject, status: JsonObject) -> JsonObject:
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     annotations = metadata.get("annotations") or {}
     told = {name: metadata[name] for name in _METADATA if name in metadata}
     if notes := {name: annotations[name] for name in _ANNOTATIONS if name in annotations}:
         told["annotations"] = notes
-    return {
-        "metadata": told,
-        "spec": _spec(spec),
-        "status": _status(document.get("status") or {}),
-    }
+    return {"metadata": told, "spec": _spec(spec), "status": status}
 
 
 def _spec(spec: JsonObject) -> JsonObject:
@@ -144,10 +151,5 @@ def _container(status: JsonObject) -> JsonObject:
     told = {name: status[name] for name in _CONTAINER_STATUS if name in status}
     for name in ("state", "lastState"):
         if state := status.get(name):
-            told[name] = {kind: _state(each or {}) for kind, each in state.items()}
+            told[name] = brief_state(state)
     return told
-
-
-def _state(state: JsonObject) -> JsonObject:
-    """Return a state without its message, and without the name of the container in its runtime."""
-    return {name: each for name, each in state.items() if name not in {"message", "containerID"}}

@@ -13,7 +13,7 @@ from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, PodObserved, RuntimeDescribed, RuntimePod
 from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
-from server.brief_pods import PodsAsked, brief, chosen, in_namespace, summary
+from server.brief_pods import PodsAsked, brief, brief_pod, chosen, in_namespace, summary
 from stores.pods.index import is_mirror_pod_of
 from stores.statuses.rendering import with_status
 
@@ -33,20 +33,31 @@ def pod_list(
     the ``statuses``, each has what the API server shows: of a static pod, its mirror.
     """
     shows = _with_mirror(described) if statuses is None else _with_status(statuses)
+    if asked.is_brief:
+        shows = _in_brief(statuses or {}, shows)
     everything = in_namespace(described.pods, asked)
     pods = chosen(everything, statuses, asked)
     told = {"summary": summary(everything, statuses)} if asked.is_brief else {}
     head = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, **told}
     yield json.dumps(head)[:-1] + ', "items": ['
     for start in range(0, len(pods), PIECE):
-        shown = [shows(pod) for pod in pods[start : start + PIECE]]
-        items = [brief(each) for each in shown] if asked.is_brief else shown
+        items = [shows(pod) for pod in pods[start : start + PIECE]]
         yield (", " if start else "") + json.dumps(items)[1:-1]
     yield "]}"
 
 
 def _with_status(statuses: Mapping[PodUid, PodStatus]) -> Callable[[Pod], JsonObject]:
     return lambda pod: with_status(pod, statuses.get(pod.uid))
+
+
+def _in_brief(
+    statuses: Mapping[PodUid, PodStatus], shows: Callable[[Pod], JsonObject]
+) -> Callable[[Pod], JsonObject]:
+    def shown(pod: Pod) -> JsonObject:
+        status = statuses.get(pod.uid)
+        return brief(shows(pod)) if status is None else brief_pod(pod, status)
+
+    return shown
 
 
 def _with_mirror(described: PodsDescribed) -> Callable[[Pod], JsonObject]:

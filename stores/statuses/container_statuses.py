@@ -34,6 +34,8 @@ MESSAGES_LIMIT: Final = 12 * 1024
 """Bytes of termination messages in one status, shared evenly by all containers (rule V2)."""
 MOST_RESTARTS: Final = 2**31 - 1
 """The API has 32 bits for a restart count."""
+_LONG: Final = frozenset({"message", "containerID"})
+"""What a table does not show of the state of a container."""
 
 
 class ContainerKind(Enum):
@@ -65,6 +67,32 @@ class StatusesRenderer:
             return [self._status_of(each, kind) for each in init_containers(self._pod)]
         of_kind = containers if kind is ContainerKind.REGULAR else ephemeral_containers
         return [self._status_of(each, kind) for each in sorted(of_kind(self._pod), key=_name)]
+
+    def brief_statuses(self, kind: ContainerKind) -> Sequence[dict[str, Any]]:
+        """Return the same with what a table shows of each."""
+        of_kind = {
+            ContainerKind.INIT: init_containers,
+            ContainerKind.REGULAR: containers,
+            ContainerKind.EPHEMERAL: ephemeral_containers,
+        }[kind]
+        found = of_kind(self._pod)
+        ordered = sorted(found, key=_name) if kind is not ContainerKind.INIT else found
+        return [self._brief_status_of(each, kind) for each in ordered]
+
+    def _brief_status_of(self, container: Container, kind: ContainerKind) -> dict[str, Any]:
+        name = container["name"]
+        history = self._seen.get(name)
+        newest = None if history is None else history.current or history.last
+        rendered: dict[str, Any] = {
+            "name": name,
+            "ready": self._is_ready(container, kind, history),
+            "started": self._is_started(container, kind, history),
+            "restartCount": 0 if newest is None else min(newest.attempt, MOST_RESTARTS),
+            "state": brief_state(self._state(name, history)),
+        }
+        if last := self._last_state(name, history):
+            rendered["lastState"] = brief_state(last)
+        return rendered
 
     def _status_of(self, container: Container, kind: ContainerKind) -> dict[str, Any]:
         name = container["name"]
@@ -190,6 +218,14 @@ class StatusesRenderer:
 
     def _time(self, moment: Timestamp | None) -> str | None:
         return None if moment is None else self._time_text(moment)
+
+
+def brief_state(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a state without its message, and without the name of the container in its runtime."""
+    return {
+        kind: {name: each for name, each in (of or {}).items() if name not in _LONG}
+        for kind, of in state.items()
+    }
 
 
 def _name(container: Container) -> str:

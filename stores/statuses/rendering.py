@@ -11,7 +11,7 @@ from manifests.times import rfc3339
 from messages.pods import JsonObject, Pod, PodPhase
 from messages.statuses import PodCondition, PodStatus
 from messages.units import Timestamp
-from stores.statuses.conditions import OWNED
+from stores.statuses.conditions import OWNED, READY
 from stores.statuses.container_statuses import ContainerKind, StatusesRenderer
 from stores.statuses.shown import (
     ephemeral_containers,
@@ -40,10 +40,37 @@ def render_status(pod: Pod, status: PodStatus) -> JsonObject:
         rendered["startTime"] = time_text(status.start_time)
     if not is_refusal(status):
         rendered |= _containers(pod, status)
+    rendered["qosClass"] = _qos_class(pod)
+    return rendered
+
+
+def render_brief_status(pod: Pod, status: PodStatus) -> JsonObject:
+    """Return what a table shows of the same: a third of it, in a third of the time."""
+    rendered: dict[str, Any] = {"phase": status.phase.value}
+    if status.reason:
+        rendered["reason"] = status.reason
+    if status.start_time is not None:
+        rendered["startTime"] = time_text(status.start_time)
+    rendered["conditions"] = [
+        {"type": each.type, "status": each.status}
+        for each in status.conditions
+        if each.type == READY
+    ]
+    if not is_refusal(status):
+        if address := _addresses(pod, status).get("podIP"):
+            rendered["podIP"] = address
+        renderer = StatusesRenderer(pod, status, time_text)
+        if init_containers(pod):
+            rendered["initContainerStatuses"] = renderer.brief_statuses(ContainerKind.INIT)
+        rendered["containerStatuses"] = renderer.brief_statuses(ContainerKind.REGULAR)
+    rendered["qosClass"] = _qos_class(pod)
+    return rendered
+
+
+def _qos_class(pod: Pod) -> str:
     # The API server says it once and never changes it.
     told = (pod.document.get("status") or {}).get("qosClass")
-    rendered["qosClass"] = told or qos_class(pod.document["spec"]).value
-    return rendered
+    return told or qos_class(pod.document["spec"]).value
 
 
 def with_status(pod: Pod, status: PodStatus | None) -> JsonObject:

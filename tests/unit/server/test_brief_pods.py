@@ -10,12 +10,15 @@ import pytest
 
 from command.pod_words import is_well, pod_name, readiness, restarts, since, source_of, state
 from messages.pod_manager import PodsDescribed
-from server.brief_pods import PodsAsked, brief
+from messages.pods import Pod, PodPhase
+from messages.statuses import PodStatus
+from server.brief_pods import PodsAsked, brief, brief_pod
 from server.pod_pages import pod_list
+from stores.statuses.rendering import with_status
 from tests.support.agent.served import NO_PODS
 from tests.support.builders import make_pod
 from tests.support.command.agents import body
-from tests.support.pods.observations import exited, running
+from tests.support.pods.observations import backing_off, exited, lost, running, waiting
 from tests.unit.server.test_pod_pages import status
 
 WEB = make_pod("web", spec={"nodeName": "edge-1", "containers": [{"name": "main", "image": "i"}]})
@@ -75,6 +78,42 @@ def test_a_pod_in_brief_reads_as_the_whole_one(pod: Any) -> None:
     for name in ("podIP", "qosClass"):
         assert told["status"].get(name) == pod["status"].get(name)
     assert len(json.dumps(told)) < len(json.dumps(pod)) / 2
+
+
+INIT = {"name": "first", "image": "i"}
+SIDECAR = {"name": "aside", "image": "i", "restartPolicy": "Always"}
+ALL_KINDS = make_pod(
+    "all",
+    spec={
+        "nodeName": "edge-1",
+        "initContainers": [INIT, SIDECAR],
+        "containers": [{"name": "main", "image": "i"}, {"name": "else", "image": "i"}],
+    },
+)
+
+
+@pytest.mark.parametrize("pod", [WEB, JOB, OTHER, ALL_KINDS], ids=lambda pod: pod.name)
+@pytest.mark.parametrize(
+    "histories",
+    [
+        (),
+        (running(),),
+        (exited(),),
+        (exited("first"), running("aside"), running(), exited("else", code=3)),
+        (exited("first", code=3),),
+        (waiting(),),
+        (backing_off(),),
+        (lost(), running("aside")),
+    ],
+)
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_a_status_in_brief_is_what_is_left_of_the_whole_one(
+    pod: Pod, histories: tuple[Any, ...], *, is_ended: bool
+) -> None:
+    seen = dataclasses.replace(status(pod, *histories), is_ended=is_ended)
+    refused = PodStatus(phase=PodPhase.FAILED, conditions=(), observed=None, reason="OutOfcpu")
+    for each in (seen, refused, dataclasses.replace(seen, reason="Evicted", message="why")):
+        assert brief_pod(pod, each) == brief(with_status(pod, each))
 
 
 def test_messages_of_containers_are_left_out() -> None:
