@@ -280,6 +280,23 @@ def test_explain_node_without_a_file_knows_every_field_and_changes_nothing() -> 
     assert set(everything.stdout.splitlines()) == {*names, "--max-pods"}
 
 
+def test_an_explanation_imports_the_settings_and_nothing_of_the_agent() -> None:
+    file = ROOT / "tests" / "fixtures" / "configurations" / "kubeadm.yaml"
+    line = command("explain-node", file, "-o", "json")
+    ended = subprocess.run(
+        [line[0], "-X", "importtime", *line[1:]],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    imported = {
+        line.rpartition("|")[2].strip().partition(".")[0] for line in ended.stderr.splitlines()
+    }
+    slow = {"agent", "aiohttp", "kernel", "kubernetes", "rich", "structlog", "textual"}
+    assert imported & slow == set()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

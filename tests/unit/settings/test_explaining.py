@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from settings.load_cluster import SERVED_IN_A_CLUSTER
 from settings.load_containers import SERVED_OF_CONTAINERS
 from settings.load_resources import SERVED_OF_HOLLOW_PODS
 from settings.without_effect import REASONS
+from tests.support.project.checkout import ROOT
 from tests.support.settings.settled import refusal
 
 CONFIGURATIONS = Path(__file__).parents[2] / "fixtures" / "configurations"
@@ -306,3 +308,16 @@ def test_every_field_is_obeyed_somewhere_or_has_a_reason_and_none_has_both() -> 
     somewhere = SERVED | SERVED_IN_A_CLUSTER | SERVED_OF_CONTAINERS | SERVED_OF_HOLLOW_PODS
     assert somewhere | set(REASONS) == known - {"apiVersion", "kind"}
     assert somewhere & set(REASONS) == set()
+
+
+def test_every_refusal_of_the_loader_says_what_has_to_be_mended() -> None:
+    """Otherwise all that could be told is that something is wrong."""
+    modules = [path for path in (ROOT / "settings").glob("*.py") if path.name != "errors.py"]
+    silent = [
+        ast.unparse(node.args[0])[:30]
+        for path in modules
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "UsageError"
+        if not any(each.arg == "at" for each in node.keywords)
+    ]
+    assert silent == ["'a node of a cluster needs a r"]
