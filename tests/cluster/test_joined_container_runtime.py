@@ -12,9 +12,11 @@ from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, cond
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode
 from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.fixtures import STOPS_IT
 from tests.support.containers.containerd import Containerd
 
-pytestmark = pytest.mark.cluster
+# Of the kind of story that takes half a minute of waiting, as those have that stop the API server.
+pytestmark = [pytest.mark.cluster, STOPS_IT]
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from tests.support.agent.joined_pods import (
 from tests.support.agent.process import eventually
 from tests.support.apiserver.subjects import pod
 from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.fixtures import STOPS_IT
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
@@ -31,6 +32,7 @@ RECORDS = "--hollow-records"
 JOBS = tuple(f"job-{number}" for number in range(5))
 
 
+@STOPS_IT
 def test_statuses_wait_for_an_api_server_that_is_away(
     agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster
 ) -> None:
@@ -38,8 +40,10 @@ def test_statuses_wait_for_an_api_server_that_is_away(
     onlooker.admin.add(annotated("job", {RUN_FOR: "4s", EXITS: "3"}, restartPolicy="Never"))
     eventually(lambda: status(onlooker, "job").get("phase") == "Running", PLENTY)
     cluster.stop_api_server()
-    eventually(lambda: _phase_served(agent, "job") == "Failed", PLENTY)
-    cluster.start_api_server()
+    try:
+        eventually(lambda: _phase_served(agent, "job") == "Failed", PLENTY)
+    finally:
+        cluster.bring_back()
     eventually(lambda: status(onlooker, "job").get("phase") == "Failed", PLENTY)
 
 

@@ -22,6 +22,7 @@ from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode
 from tests.support.apiserver.subjects import PODS, pod
 from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.fixtures import STOPS_IT
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX
 
@@ -176,6 +177,7 @@ def test_pods_that_are_deleted_while_the_agent_is_away_end_as_they_should(
     assert pods.main("stays")["restartCount"] == 0
 
 
+@STOPS_IT
 def test_what_happens_while_the_api_server_is_away_is_shown_when_it_is_back(
     node: RealNode, pods: Pods, onlooker: Onlooker, cluster: Cluster
 ) -> None:

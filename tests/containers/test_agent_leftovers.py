@@ -130,13 +130,13 @@ def create_old(agent: WholeAgent, client: CriClient, attempt: int) -> str:
     return client.call(request, cri.CreateContainerResponse).container_id
 
 
-def test_hundreds_of_dead_containers_at_the_start_leave_one_of_each(agent: WholeAgent) -> None:
+def test_a_hundred_dead_containers_at_the_start_leave_one_of_each(agent: WholeAgent) -> None:
     agent.serve("web")
     agent.begins()
     agent.await_running("web")
     agent.dies()
     with agent.containerd.client() as client:
-        for attempt in range(1, 301):
+        for attempt in range(1, 101):
             create_old(agent, client, attempt)
     agent.begins()
     agent.await_running("web", restarts=0)
@@ -159,14 +159,14 @@ def test_a_task_that_a_cut_start_left_keeps_no_pod_from_its_end(agent: WholeAgen
 
 
 @pytest.mark.timeout(300)
-def test_a_hundred_containers_of_one_pod_run_and_end(agent: WholeAgent) -> None:
-    crowd = [{**agent.container(f"c{number}"), "name": f"c{number}"} for number in range(100)]
+def test_fifty_containers_of_one_pod_run_and_end(agent: WholeAgent) -> None:
+    crowd = [{**agent.container(f"c{number}"), "name": f"c{number}"} for number in range(50)]
     # containerd's shim has a queue of 32 exits, and hangs while many containers are killed and end at once.
     agent.serve("crowd", containers=crowd, terminationGracePeriodSeconds=20)
     agent.begins()
-    eventually(lambda: len(list(agent.told.iterdir())) >= 50, MORE_PATIENT)
+    eventually(lambda: len(list(agent.told.iterdir())) >= 25, MORE_PATIENT)
     agent.dies()
     agent.begins()
-    eventually(lambda: len(list(agent.told.iterdir())) == 100, MORE_PATIENT)
+    eventually(lambda: len(list(agent.told.iterdir())) == 50, MORE_PATIENT)
     agent.withdraw("crowd")
     agent.await_nothing()

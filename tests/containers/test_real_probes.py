@@ -129,7 +129,7 @@ def test_what_was_ready_stays_ready_when_the_agent_is_killed(agent: WholeAgent) 
         "web",
         main={
             "startupProbe": file_probe("web.started"),
-            "readinessProbe": file_probe("web.ready", periodSeconds=30, failureThreshold=1),
+            "readinessProbe": file_probe("web.ready", periodSeconds=8, failureThreshold=1),
         },
     )
     eventually(lambda: condition(agent, "web") == "True", PATIENT)

@@ -22,7 +22,7 @@ CHANGES_A_SECOND = 100
 CHANGED_FOR = 5.0
 SHOWN_WITHIN = 5.0
 """Seconds after the last change, also on a machine that does much else."""
-KILLS = 5
+KILLS = 3
 NAMES = ("a", "b", "c")
 
 _pause = threading.Event()

@@ -20,7 +20,7 @@ from volumes.mounts.system_calls import KernelMounts
 
 TOLD: Final = {"name": "told", "mountPath": "/told"}
 FOLLOWS: Final = (
-    "last=; while true; do now=$(cat $FILE 2>/dev/null || echo $last);"
+    "trap 'exit 0' TERM; last=; while true; do now=$(cat $FILE 2>/dev/null || echo $last);"
     ' if [ "$now" != "$last" ]; then last=$now; say "$now"; fi; sleep 0.02; done'
 )
 """Says each content of ``$FILE`` that it sees."""
