@@ -11,6 +11,7 @@ import click
 
 from command.agent_api import PATIENCE, AgentApi
 from command.answers import rows_of
+from command.completing import pod_names
 from command.control_api import ControlPlace
 from command.failures import NothingFoundError
 from command.moments import beginning
@@ -20,7 +21,7 @@ from command.selecting import in_namespace, pods_path, selected_pod
 
 
 @click.command("logs", short_help="What a container has written")
-@click.argument("pod")
+@click.argument("pod", shell_complete=pod_names)
 @click.option("-n", "--namespace", default="", help="The pod is in this namespace.")
 @click.option(
     "-c", "--container", default="", help="The container; not needed if there is only one."

@@ -10,6 +10,7 @@ import click
 
 from command.agent_api import AgentApi
 from command.answers import rows_of
+from command.completing import pod_names
 from command.failures import NothingFoundError
 from command.options import output_option, server_option
 from command.pod_words import pod_name
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command("pod", short_help="One pod, and why it is not running")
-@click.argument("name")
+@click.argument("name", shell_complete=pod_names)
 @click.option("-n", "--namespace", default="", help="The pod is in this namespace.")
 @server_option
 @output_option(only=(WIDE, JSON, YAML, NAME))

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 import click
 
 from command.agent_api import PATIENCE, AgentApi
+from command.completing import pod_names
 from command.control_api import ControlPlace
 from command.failures import StrangeAnswerError
 from command.options import root_dir_option
@@ -20,7 +21,7 @@ SPARE = 10.0
 
 
 @click.command("exec", short_help="Run a command in a container")
-@click.argument("pod")
+@click.argument("pod", shell_complete=pod_names)
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("-n", "--namespace", default="", help="The pod is in this namespace.")
 @click.option(

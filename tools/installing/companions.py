@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -41,8 +42,9 @@ def companions(where: Places, release: Path, home: Path) -> list[Companion]:
     """
     wrapper = templates.wrapper(_template("actorlet.sh"), home)
     found = [Companion(path=where.bin / "actorlet", content=wrapper.encode(), mode=0o755)]
+    command = (str(release / templates.ENVIRONMENT), "-P", str(release / "command/__main__.py"))
     found += [
-        Companion(path=where.share / path, content=completion(release, shell))
+        Companion(path=where.share / path, content=completion(command, shell))
         for shell, path in COMPLETIONS.items()
     ]
     if MAN_PAGE.exists():
@@ -70,10 +72,10 @@ def configuration_files(where: Places) -> list[Companion]:
     ]
 
 
-def completion(release: Path, shell: str) -> bytes:
-    """Return the script by which ``shell`` completes. The installed command says it itself."""
+def completion(command: Sequence[str], shell: str) -> bytes:
+    """Return the script by which ``shell`` completes: ``command`` says it itself."""
     done = subprocess.run(  # noqa: S603  # nothing of it comes from outside
-        [release / templates.ENVIRONMENT, "-P", release / "command/__main__.py"],
+        command,
         env={**os.environ, "_ACTORLET_COMPLETE": f"{shell}_source"},
         capture_output=True,
         check=False,

@@ -109,7 +109,7 @@ def installing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installing:
         target.joinpath("is").write_text(str(final))
 
     monkeypatch.setattr(install, "make_release", small)
-    monkeypatch.setattr(companions, "completion", lambda _release, shell: shell.encode())
+    monkeypatch.setattr(companions, "completion", lambda _command, shell: shell.encode())
     return lambda: Installation(where=places({}), root=tmp_path / "the root")
 
 
