@@ -58,11 +58,10 @@ class _Window:
         self._url = f"http://127.0.0.1:{agent.port}/"
 
     def usable(self, browser: Browser) -> float:
-        """Open the page in a window of its own; return the seconds until its rows are there."""
-        began = perf_counter()
+        """Open the page in a window of its own; return the seconds from its address until its rows."""
         with chromium.opened(browser, self._url) as page:
             _wait_for_rows(page)
-            return perf_counter() - began
+            return float(page.evaluate("() => performance.now()")) / 1e3
 
     def cost(self, browser: Browser, window: float, churn: Callable[[int], None]) -> float:
         """Return by how many percent of a core the agent works more while the page is open."""
