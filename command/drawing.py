@@ -40,11 +40,14 @@ class Drawing:
         self._width = _width(output, environment)
         self._has_colours = _has_colours(output, environment)
 
-    def sheet(self, sheet: Sheet, *, wide: bool = False) -> None:
-        """Draw a table, without lines around it. The wide one is as wide as it has to be."""
+    def sheet(self, sheet: Sheet, *, wide: bool = False, is_quick: bool = False) -> None:
+        """Draw a table, without lines around it. The wide one is as wide as it has to be.
+
+        A quick one is made without rich, also where it is folded.
+        """
         shown = sheet.shown(wide=wide)
-        if wide or self._width == UNLIMITED or len(shown.rows) > MANY:
-            self._rows(shown.columns, shown.rows, iter(shown.rows), wide=wide)
+        if wide or is_quick or self._width == UNLIMITED or len(shown.rows) > MANY:
+            self._rows(shown.columns, shown.rows, iter(shown.rows), wide=wide, keeps_words=is_quick)
         else:
             self._draw(self._table(shown))
 
@@ -99,11 +102,19 @@ class Drawing:
         return styled(said, style) if self._has_colours else said
 
     def _rows(
-        self, columns: Sequence[Column], begin: Sequence[Row], rows: Iterable[Row], *, wide: bool
+        self,
+        columns: Sequence[Column],
+        begin: Sequence[Row],
+        rows: Iterable[Row],
+        *,
+        wide: bool,
+        keeps_words: bool = False,
     ) -> None:
         """Draw a table by itself. ``begin`` are those of its rows that say how wide columns are."""
         limit = UNLIMITED if wide else self._width
-        maker = RowLines(columns, begin, limit, has_colours=self._has_colours)
+        maker = RowLines(
+            columns, begin, limit, has_colours=self._has_colours, keeps_words=keeps_words
+        )
         lines = chain(maker.titles(), chain.from_iterable(map(maker.lines, rows)))
         while said := "\n".join(islice(lines, AT_ONCE)):
             self._output.write(f"{said}\n")

@@ -28,9 +28,19 @@ class RowLines:
     """Makes lines of rows."""
 
     def __init__(
-        self, columns: Sequence[Column], first: Iterable[Cells], limit: int, *, has_colours: bool
+        self,
+        columns: Sequence[Column],
+        first: Iterable[Cells],
+        limit: int,
+        *,
+        has_colours: bool,
+        keeps_words: bool = False,
     ) -> None:
-        """``first`` are the rows that say how wide columns are; ``limit`` is how wide a line may be."""
+        """``first`` are the rows that say how wide columns are; ``limit`` is how wide a line may be.
+
+        ``keeps_words``: where a text is folded, words stay whole that fit.
+        """
+        self._fold = wrapped if keeps_words else folded
         self._columns = columns
         self._has_colours = has_colours
         self._limit = limit
@@ -59,7 +69,9 @@ class RowLines:
         if cell_count(self._line(told, [""] * len(told))) <= self._limit:
             yield whole
             return
-        pieces = [list(folded(said, width)) for said, width in zip(told, self._widths, strict=True)]
+        pieces = [
+            list(self._fold(said, width)) for said, width in zip(told, self._widths, strict=True)
+        ]
         for line in zip_longest(*pieces, fillvalue=""):
             yield self._line(line, styles)
 

@@ -100,7 +100,9 @@ def _draw(
         drawing.item(sentence, style=DOUBTFUL)
     if rows:
         drawing.title(f"{counted(len(rows), 'setting')}: {tally(each.fate for each in rows)}")
-        drawing.sheet(Sheet(columns=COLUMNS, rows=[_row(each) for each in rows]), wide=wide)
+        # The settings have taken most of the time that there is.
+        sheet = Sheet(columns=COLUMNS, rows=[_row(each) for each in rows])
+        drawing.sheet(sheet, wide=wide, is_quick=True)
 
 
 def _verdict(explanation: Explanation) -> str:

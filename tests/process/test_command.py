@@ -282,13 +282,14 @@ def test_explain_node_without_a_file_knows_every_field_and_changes_nothing() -> 
 
 def test_an_explanation_imports_the_settings_and_nothing_of_the_agent() -> None:
     file = ROOT / "tests" / "fixtures" / "configurations" / "kubeadm.yaml"
-    line = command("explain-node", file, "-o", "json")
+    line = command("explain-node", file)
     ended = subprocess.run(
         [line[0], "-X", "importtime", *line[1:]],
         capture_output=True,
         text=True,
         timeout=30,
         check=True,
+        env={**os.environ, "COLUMNS": "80"},
     )
     imported = {
         line.rpartition("|")[2].strip().partition(".")[0] for line in ended.stderr.splitlines()

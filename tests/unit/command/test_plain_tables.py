@@ -49,6 +49,13 @@ def test_what_is_too_long_for_the_terminal_is_folded_in_its_column() -> None:
     ]
 
 
+def test_words_stay_whole_where_that_is_wanted() -> None:
+    columns = (Column(title="NAME"), Column(title="WHY", is_folded=True))
+    row = ("web", "its Secret is not there")
+    maker = RowLines(columns, [row], 18, has_colours=False, keeps_words=True)
+    assert list(maker.lines(row)) == ["web   its Secret", "      is not there"]
+
+
 def test_a_terminal_gets_colours_that_take_no_room() -> None:
     (head, line) = lines([ROW], has_colours=True)
     assert head.startswith("\x1b[1mNAME\x1b[0m          \x1b[1mMANY")
