@@ -21,6 +21,8 @@ const VIEWS = {
   pods: podView,
 };
 
+const COUNTED = new Set(['pod', 'status']);
+
 const main = document.getElementById('main');
 const happenings = new Happenings();
 let view = null;
@@ -145,6 +147,7 @@ const stream = new Stream('/events?replay=false', {
     noteGap();
     happenings.note(name, data);
     view?.hear?.(name, data);
+    if (COUNTED.has(name)) agent.poke(); // how many pods there are, and how many need a look
   },
 });
 

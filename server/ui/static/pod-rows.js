@@ -94,7 +94,8 @@ function lastEventCell() {
 }
 
 const MOST_OF_A_MESSAGE = 100;
-const shortened = (text) => (text.length > MOST_OF_A_MESSAGE ? `${text.slice(0, MOST_OF_A_MESSAGE)} …` : text);
+const shortened = (whole) => cutAt(whole.replace(/ in pod \S+\(\S+\)$/, ''));
+const cutAt = (text) => (text.length > MOST_OF_A_MESSAGE ? `${text.slice(0, MOST_OF_A_MESSAGE)} …` : text);
 
 /** Return the tone of a container of a row. */
 export function containerTone({ state, reason, ready }) {
