@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,8 @@ def command(
 
 
 def _explained(arguments: tuple[str, ...]) -> Explanation:
+    # pydantic would look for plugins in every package that is installed: 20 ms.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     # What decides is the agent's own, and takes a sixth of a second to import.
     from settings.errors import StartError, UsageError  # noqa: PLC0415
     from settings.explaining.explain import explained  # noqa: PLC0415
