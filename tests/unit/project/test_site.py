@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
@@ -14,6 +15,8 @@ from tools.site.addresses import in_page, in_site, in_styles
 from tools.site.pages import pages_beside_docs, prose_numbers, with_site_links
 
 DOCS = sorted(ROOT.joinpath("docs").rglob("*.md"))
+PICTURES = sorted(ROOT.joinpath("docs/pictures").iterdir())
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
@@ -99,6 +102,19 @@ def test_a_site_that_loads_from_another_host_is_named_with_its_page(tmp_path: Pa
         "a/index.html loads https://cdn/x.js",
         "x.css loads //cdn/x.png",
     ]
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.name)
+def test_a_picture_is_described_follows_the_colours_of_the_system_and_is_on_a_page(
+    picture: Path,
+) -> None:
+    text = picture.read_text()
+    drawing = ET.fromstring(text)
+    assert all(drawing.findtext(f"{SVG}{name}") for name in ("title", "desc"))
+    assert "prefers-color-scheme: dark" in text
+    assert "<script" not in text
+    shown = re.compile(rf"!\[.+\]\(pictures/{picture.name}\)")
+    assert any(shown.search(page.read_text()) for page in DOCS)
 
 
 def places(entry: Any) -> list[str]:
