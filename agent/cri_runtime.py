@@ -24,6 +24,7 @@ from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_optio
 from agent.node_view import node_resources
 from agent.probe_loops import make_loop, probe_loop_memory
 from kernel import Address, AnySpec, Port, isolated
+from manifests.requests import Amounts
 from messages.container_logs import DescribeContainerLogs
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import EventType, ObjectReference, PostEvent
@@ -33,6 +34,7 @@ from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
 from probes.watching import ProbesToRun
 from runtimes.cgroups.opening import open_cgroups
+from runtimes.cgroups.options import CgroupOptions
 from runtimes.container_logs.keeper import LogKeeper
 from runtimes.container_logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
 from runtimes.container_runtime import AskContainer
@@ -111,10 +113,7 @@ class CriComposition:
         self._addresses = edges.addresses
         self._endpoint = str(told.container_runtime_endpoint)
         self._containers = CriMemory()
-        self._wire: Wire = self._wire_to(told.container_runtime_endpoint)
-        if told.image_service_endpoint != told.container_runtime_endpoint:
-            images = self._wire_to(told.image_service_endpoint)
-            self._wire = SplitWire(images, self._wire)
+        self._wire = self._wire_of(told)
         self._disk = DiskThreads()
         self._directories = PodDirectoriesOnDisk(
             str(settings.root_dir.absolute()), self._disk, self._volume_keeper
@@ -135,17 +134,23 @@ class CriComposition:
         resources = node_resources(settings)
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)
         self._node = cri_node(settings, told, options)
+        room = allocatable(resources, machine)
+        self._around = self._surroundings(options, room, UserIdRanges(told.ids_per_pod))
+
+    def _surroundings(
+        self, options: CgroupOptions, room: Amounts, user_ids: UserIdRanges
+    ) -> Surroundings:
         cgroups = open_cgroups(options, noted=self._containers.cgroups.noted.append)
         check_cgroups(options, is_unified=cgroups.facts.is_unified)
-        self._around = Surroundings(
+        return Surroundings(
             inventory=self._containers.inventory,
             node=self._current_node,
             runtime=self._runtime_name,
             cgroups=cgroups,
             cgroup_options=options,
             cgroup_facts=cgroups.facts,
-            allocatable=written(allocatable(resources, machine)),
-            user_ids=UserIdRanges(told.ids_per_pod),
+            allocatable=written(room),
+            user_ids=user_ids,
             notice=self._notice,
         )
 
@@ -196,6 +201,13 @@ class CriComposition:
         return True
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _wire_of(self, told: ContainerSettings) -> Wire:
+        """Return what carries calls: about images to another service, if there is one."""
+        containers = self._wire_to(told.container_runtime_endpoint)
+        if told.image_service_endpoint == told.container_runtime_endpoint:
+            return containers
+        return SplitWire(self._wire_to(told.image_service_endpoint), containers)
 
     def _wire_to(self, socket: Path) -> CountedWire:
         return CountedWire(GrpcWire(socket), self._containers.calls.noted, time.monotonic)

@@ -43,13 +43,7 @@ def observed(
     shape: PodShape | None = None,
 ) -> PodObserved:
     """Return all that is known of a pod. Without a ``shape`` every container counts as its own."""
-    newest = newest_instances(contents)
-    shown = {name: one for name, one in newest.items() if one.state is not ContainerState.CREATED}
-    last = last_instances(contents, newest) if _has_history(contents, newest) else {}
-    for name in newest.keys() - shown.keys():
-        # An instance that was never started is not worth seeing beside one that was.
-        if name in last:
-            shown[name] = last.pop(name)
+    shown, last = _instances(contents)
     names = waits.keys() | shown.keys()
     if shape is not None:
         names &= {each.name for each in shape}
@@ -68,6 +62,20 @@ def observed(
         },
         troubles=troubles,
     )
+
+
+def _instances(
+    contents: Contents,
+) -> tuple[dict[str, ContainerObserved], dict[str, ContainerObserved]]:
+    """Return the instances that people see, and the ones before them, by name of the container."""
+    newest = newest_instances(contents)
+    shown = {name: one for name, one in newest.items() if one.state is not ContainerState.CREATED}
+    last = last_instances(contents, newest) if _has_history(contents, newest) else {}
+    for name in newest.keys() - shown.keys():
+        # An instance that was never started is not worth seeing beside one that was.
+        if name in last:
+            shown[name] = last.pop(name)
+    return shown, last
 
 
 def with_back_offs(news: PodObserved, told: PodObserved, under_way: Iterable[str]) -> PodObserved:
