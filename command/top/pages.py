@@ -44,9 +44,9 @@ class ListAsked:
         return f"{kind.path}?{urlencode(wanted)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ListWindow:
-    """The rows from a place of the list on."""
+    """The rows from a place of the list on. Each answer is another one, whatever is in it."""
 
     rows: tuple[Document, ...] = ()
     before: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from command.tables import FAINT, tone
@@ -11,6 +12,7 @@ from command.top.details import detail_lines
 from command.top.help import help_lines
 from command.top.lines import BAR, BOLD, CHOSEN, GAP, Line, LinePiece, cut, filled, shared, wide
 from command.top.lists import LISTS, Cells, ListColumn, ListKind
+from command.top.pages import ListWindow
 from command.top.state import ListState, TopState
 from command.wording import counted
 
@@ -113,9 +115,8 @@ def _position(state: TopState) -> str:
 
 def _table(state: TopState, height: int) -> Iterator[Line]:
     kind, shown = state.kind, state.current
-    now = state.now + state.skew
     rows = shown.page.rows
-    cells = [kind.cells(row, now) for row in rows]
+    cells = cells_of(kind, shown.page, int(state.now + state.skew))
     columns = fitted(kind.columns, cells, state.width)
     yield tuple(
         LinePiece(filled(_title(kind.columns[place], shown), width) + " " * GAP, BOLD)
@@ -130,6 +131,12 @@ def _table(state: TopState, height: int) -> Iterator[Line]:
             yield _row(kind, cells[found], columns, state.width, is_chosen=is_chosen)
         else:
             yield (LinePiece("…", FAINT),)
+
+
+@lru_cache(maxsize=4)
+def cells_of(kind: ListKind, page: ListWindow, now: int) -> list[Cells]:
+    """Return what the rows of a page show, kept until a second is over: keys come faster."""
+    return [kind.cells(row, now) for row in page.rows]
 
 
 def _row(
@@ -226,8 +233,7 @@ def _tab_at(x: int) -> Spot:
 
 
 def _column_at(state: TopState, x: int) -> Spot:
-    now = state.now + state.skew
-    cells = [state.kind.cells(row, now) for row in state.current.page.rows]
+    cells = cells_of(state.kind, state.current.page, int(state.now + state.skew))
     end = 0
     for place, width in fitted(state.kind.columns, cells, state.width):
         end += width + GAP
