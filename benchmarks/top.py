@@ -172,9 +172,9 @@ class _MeasuredApp(TopApp):
 async def _measured(
     agent: Agent, pod_list: PodList, answers: list[tuple[bytes, str]], *, rounds: int
 ) -> TopTimes:
-    before, began = agent.cpu_seconds(), perf_counter()
-    await asyncio.sleep(2.0)
-    idle = (agent.cpu_seconds() - before) / (perf_counter() - began)
+    window = 10.0 if rounds > 3 else 2.0
+    await asyncio.sleep(window / 2)
+    idle = await _cpu(agent, window)
     api = AgentApi(ServerName("127.0.0.1", agent.port))
     threads = TopThreads(api, *SIZE)
     threads.start()
@@ -188,14 +188,20 @@ async def _measured(
     drawn = [await app.drawn(key) for _ in range(rounds) for key in KEYS]
     quiet, work = map(list, zip(*drawn, strict=True))
     rows = [await _rows_after(app, threads, key) for _ in range(rounds) for key in ("end", "home")]
-    before, began = agent.cpu_seconds(), perf_counter()
-    await asyncio.sleep(10.0 if rounds > 3 else 2.0)
-    cpu = (agent.cpu_seconds() - before) / (perf_counter() - began) - idle
+    await asyncio.sleep(window / 2)
+    cpu = await _cpu(agent, window) - idle
     changing, told = await _while_changing(app, threads, _Changes(pod_list, answers), rounds)
     app.exit(0)
     await running
     threads.close()
     return TopTimes(quiet, work, changing, rows, max(0.0, cpu * 100), told)
+
+
+async def _cpu(agent: Agent, window: float) -> float:
+    """Return what of a core the agent takes in so many seconds."""
+    before, began = agent.cpu_seconds(), perf_counter()
+    await asyncio.sleep(window)
+    return (agent.cpu_seconds() - before) / (perf_counter() - began)
 
 
 async def _while_changing(
