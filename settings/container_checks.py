@@ -6,6 +6,7 @@ import re
 from ipaddress import ip_address
 from typing import Final
 
+from settings.cgroup_checks import check_cgroups_told
 from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
 
@@ -26,12 +27,7 @@ def check_containers(configuration: KubeletConfiguration) -> None:
     _check_paths(configuration)
     _check_logs(configuration)
     _check_numbers(configuration)
-    enforced = configuration.enforceNodeAllocatable
-    if "none" in enforced and len(enforced) > 1:
-        raise UsageError(
-            "enforceNodeAllocatable has none, and something else beside it",
-            at="enforceNodeAllocatable",
-        )
+    check_cgroups_told(configuration)
 
 
 def _check_dns(configuration: KubeletConfiguration) -> None:

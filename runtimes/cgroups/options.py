@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -13,10 +12,8 @@ from messages.units import Seconds
 
 NO_PIDS_LIMIT: Final = -1
 _PODS: Final = "pods"
-_NOTHING: Final = "none"
 _SHORTEST_PERIOD: Final = 0.001
 _LONGEST_PERIOD: Final = 1.0
-_ROOT = re.compile(r"(?:/[A-Za-z0-9_.:@-]{1,200}){0,16}/?")
 
 
 class CgroupDriver(StrEnum):
@@ -48,10 +45,6 @@ class CgroupOptions:
     alone under cgroup v1, where nothing else is possible, and not under v2."""
     enforced: frozenset[str] = frozenset({_PODS})
     """What is held to its share of the node. Only ``pods`` is supported."""
-    system_cgroup: str = ""
-    """The cgroup of the system's daemons. Not supported."""
-    kube_cgroup: str = ""
-    """The cgroup of the node's own daemons. Not supported."""
     capacity: Amounts = field(default_factory=dict)
     """What the node has: cpu in thousandths, memory in bytes, ``pid``, ``hugepages-2Mi``."""
     reserved: Amounts = field(default_factory=dict)
@@ -75,28 +68,7 @@ class CgroupOptions:
 
 
 def refusals(options: CgroupOptions, *, is_unified: bool = True) -> tuple[str, ...]:
-    """Return a sentence for each option that cannot be obeyed, with cgroups of v2 or without."""
+    """Return a sentence for each option that cannot be obeyed with cgroups of v2, or without."""
     if options.is_one_killed_alone is False and not is_unified:
-        return (*_refusals(options), "singleProcessOOMKill can be false under cgroup v2 alone")
-    return tuple(_refusals(options))
-
-
-def _refusals(options: CgroupOptions) -> Iterator[str]:
-    for name in sorted(options.enforced - {_PODS, _NOTHING}):
-        yield f"enforceNodeAllocatable: {name} is not supported: only pods are held to their share"
-    if options.system_cgroup:
-        yield "systemReservedCgroup is not supported: only pods have cgroups of the agent's"
-    if options.kube_cgroup:
-        yield "kubeReservedCgroup is not supported: only pods have cgroups of the agent's"
-    if options.enforced - {_NOTHING} and not options.per_qos:
-        yield "enforceNodeAllocatable needs cgroupsPerQOS: without it there is no cgroup of all pods"
-    if not _SHORTEST_PERIOD <= options.cpu_period <= _LONGEST_PERIOD:
-        yield f"cpuCFSQuotaPeriod must be from 1ms to 1s, not {options.cpu_period} s"
-    if not is_root(options.root):
-        yield f"cgroupRoot must be an absolute path of plain names, not {options.root!r}"
-
-
-def is_root(root: str) -> bool:
-    """Return whether ``root`` is a path that leads nowhere but down."""
-    parts = root.split("/")
-    return bool(_ROOT.fullmatch(root)) and not {".", ".."} & set(parts)
+        return ("singleProcessOOMKill can be false under cgroup v2 alone",)
+    return ()

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from manifests.qos import qos_class
+from messages.cgroup_roots import is_root
 from messages.pods import Pod
 from runtimes.cgroups.container_limits import CgroupFacts
 from runtimes.cgroups.conversions import UNLIMITED
@@ -32,7 +33,7 @@ from runtimes.cgroups.names import (
     written_uid,
     written_uids,
 )
-from runtimes.cgroups.options import CgroupOptions, is_root
+from runtimes.cgroups.options import CgroupOptions
 from runtimes.cgroups.pod_limits import (
     CgroupLimits,
     limits_of_all_pods,

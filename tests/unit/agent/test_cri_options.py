@@ -10,6 +10,7 @@ import pytest
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from runtimes.cgroups.options import CgroupDriver, CgroupOptions
 from settings.agent import Settings
+from settings.cgroup_checks import DRIVERS
 from settings.containers import ContainerSettings
 from tests.support.settings.settled import refusal, settled
 
@@ -123,3 +124,7 @@ def test_links_for_collectors_are_made_only_for_logs_in_the_usual_place(tmp_path
     assert log_options(told()).links_directory == Path("/var/log/containers")
     elsewhere = log_options(told(podLogsDir=str(tmp_path), containerLogMaxSize="1Ki"))
     assert (elsewhere.links_directory, elsewhere.max_size) == (None, 1024)
+
+
+def test_the_drivers_that_a_file_may_name_are_those_that_there_are() -> None:
+    assert tuple(CgroupDriver) == DRIVERS

@@ -106,7 +106,6 @@ def test_the_first_socket_that_is_there_is_found(tmp_path: Path, listener: Path)
         ("--image-service-endpoint=/i.sock", "image_service_endpoint", Path("/i.sock")),
         ("--cgroup-driver=systemd", "cgroup_driver", "systemd"),
         ("--cgroup-root=/pods", "cgroup_root", "/pods"),
-        ("--cgroups-per-qos=false", "cgroups_per_qos", False),
         ("--enforce-node-allocatable=none", "enforce_node_allocatable", {"none"}),
         ("--enforce-node-allocatable=", "enforce_node_allocatable", set()),
         ("--pod-max-pids=-1", "pod_pids_limit", -1),
@@ -131,6 +130,11 @@ def test_a_flag_of_a_kubelet_is_obeyed_where_real_containers_run(
     settings = settled("--runtime=cri", "--pod-manifest-path=/pods", flag)
     assert getattr(containers(settings), field) == value
     assert settings.warnings == ()
+
+
+def test_pods_need_no_cgroups_where_nothing_is_held_to_its_share() -> None:
+    flags = ("--cgroups-per-qos=false", "--enforce-node-allocatable=none")
+    assert not containers(settled("--runtime=cri", *flags)).cgroups_per_qos
 
 
 def test_flags_and_fields_of_real_containers_have_no_effect_on_a_hollow_node() -> None:
