@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.support.agent.process import AgentProcess, manifest
 from tests.support.browser.chromium import PATIENCE_MS
 from tests.support.browser.fixtures import Opener
-from tests.support.browser.seeing import is_live, looks, row, shows
+from tests.support.browser.seeing import is_live, is_on_the_first_screen, looks, row, shows
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -52,6 +52,7 @@ def test_the_first_view_says_which_line_of_a_manifest_is_wrong(
     agent.start_on_manifests()
     page = look_at(agent)
     shows(looks(page), "rejected", "broken.yaml", "(line 4)", "containrs on line 5")
+    is_on_the_first_screen(looks(page), "containrs on line 5")
 
     looks(page).get_by_role("link", name="broken.yaml").click()
     shows(row(page, "broken.yaml"), str(agent.manifests), "rejected", "(line 4)", "file")
@@ -64,6 +65,7 @@ def test_the_first_view_says_which_secret_is_missing(agent: AgentProcess, look_a
     agent.start_on_manifests(f"--local-objects-dir={objects}")
     page = look_at(agent)
     shows(looks(page), "shop-node1", "Secret default/database does not exist; it is needed by")
+    is_on_the_first_screen(looks(page), "Secret default/database does not exist")
     shows(looks(page), "Put a file with the Secret into the directory of --local-objects-dir")
     expect(looks(page).get_by_text("does not exist")).to_have_count(1)
     expect(looks(page).get_by_text("no file describes it")).to_have_count(0)
@@ -81,6 +83,7 @@ def test_the_first_view_and_the_pods_own_say_why_it_crashes(
     shows(
         looks(page), "CrashLoopBackOff", "ended with code 1 (Error): no connection to the database"
     )
+    is_on_the_first_screen(looks(page), "no connection to the database")
     shows(looks(page), "actorlet logs default/crashing-node1 -c main -p")
 
     looks(page).get_by_role("link", name="crashing-node1").click()

@@ -181,4 +181,7 @@ def test_the_page_of_a_pod_has_its_events_without_a_cluster(agent: Served, manif
     )
     story = agent.get(f"/ui/pods/{uid}").json
     assert (story["volumeTroubles"], story["manifest"]["verdict"]) == ([], "accepted")
+    assert story["why"] == []
+    (row,) = agent.get("/ui/pods").json["pods"]
+    assert (row["why"], row["lastEvent"]["reason"], row["lastEvent"]["count"]) == ([], "Started", 1)
     assert agent.get("/ui/pods/none").status == 404

@@ -72,6 +72,15 @@ def test_static_pods_read_local_files_and_have_no_other_holders(manager: Manager
     assert manager.holders() == []
 
 
+def test_of_all_objects_some_can_be_described_alone() -> None:
+    with manager_stage() as manager:
+        manager.serves(API, WEB)
+        (known,) = manager.described().objects
+        assert manager.described(only=frozenset({known.object})).objects == (known,)
+        nothing = manager.described(only=frozenset())
+        assert (nothing.objects, sum(nothing.states.values())) == ((), 1)
+
+
 def test_without_local_files_a_static_pod_finds_none(logs: list[MutableMapping[str, Any]]) -> None:
     static = needing("web", "db", source=FILE)
     with manager_stage(with_files=False) as manager:

@@ -25,6 +25,11 @@ def shows(place: Locator, *texts: str) -> None:
         expect(place).to_contain_text(text, timeout=PATIENCE_MS)
 
 
+def is_on_the_first_screen(place: Locator, text: str) -> None:
+    """Return once ``text`` is seen without scrolling."""
+    expect(place.get_by_text(text).first).to_be_in_viewport(timeout=PATIENCE_MS)
+
+
 def is_live(page: Page) -> None:
     """Return once the page says that it is live."""
     shows(page.locator("#live"), "live")

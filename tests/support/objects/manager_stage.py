@@ -175,11 +175,13 @@ class ManagerStage:
         self.tell(FollowObjects(subscriber=follower, object=wanted))
         return follower
 
-    def described(self, *, in_detail: bool = True) -> ObjectsDescribed:
-        """Return how all objects are held."""
+    def described(
+        self, *, in_detail: bool = True, only: frozenset[ObjectId] | None = None
+    ) -> ObjectsDescribed:
+        """Return how all objects are held: each of them, or ``only`` some, in detail."""
 
         def question(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:
-            return DescribeObjects(reply_to=reply_to, in_detail=in_detail)
+            return DescribeObjects(reply_to=reply_to, in_detail=in_detail, only=only)
 
         return self.play.ask(self.key, question)
 

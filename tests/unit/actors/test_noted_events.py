@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.events.noted_events import MOST_OF_AN_OBJECT, NotedChanges, NotedEvents
+from actors.events.noted_events import MOST_MOMENTS, MOST_OF_AN_OBJECT, NotedChanges, NotedEvents
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.objects import Change, ObjectChanged, ObjectId, ObjectKind
 from messages.pods import PodUid
@@ -37,6 +37,15 @@ def test_equal_events_are_one_with_a_count_and_both_times() -> None:
         ("b", 1, 2.0, 2.0),
         ("a", 2, 1.0, 3.0),
     ]
+
+
+def test_the_last_moments_of_what_came_again_and_again_are_remembered() -> None:
+    noted = NotedEvents()
+    for moment in range(MOST_MOMENTS + 3):
+        noted.note(posted("a"), Timestamp(float(moment)))
+    (known,) = noted.of(WEB)
+    assert known.last == Timestamp(MOST_MOMENTS + 2.0)
+    assert known.before == tuple(map(float, range(2, MOST_MOMENTS + 2)))
 
 
 def test_the_oldest_events_of_a_pod_are_forgotten_first() -> None:
