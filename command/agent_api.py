@@ -19,10 +19,9 @@ from typing import Any, Final, Protocol
 from command.failures import NoAnswerError, StrangeAnswerError, UnreachableError, no_rows
 from command.lists import ListInPieces, NoListError
 from command.reading import Document, text
+from command.server_names import PATIENCE
 from command.wording import plain
 
-PATIENCE: Final = 2.0
-"""Seconds that the agent may be silent. It usually answers within milliseconds."""
 WHOLE: Final = 5
 """How many times that an answer may take as a whole: ten thousand pods are 40 MB."""
 LARGEST: Final = 2**29

@@ -11,7 +11,6 @@ from typing import Final
 
 from typing_extensions import override
 
-ROOT_DIR: Final = "/var/lib/actorlet"
 SOCKET: Final = "actorlet.sock"
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from command.agent_api import PATIENCE, AgentApi
-from command.control_api import ROOT_DIR
-from command.server_names import DEFAULT_SERVER, server_name
+from command.server_names import DEFAULT_SERVER, PATIENCE, ROOT_DIR, server_name
 from command.showing import JSON, NAME, TABLE, WIDE, YAML
+
+if TYPE_CHECKING:
+    from command.agent_api import AgentApi
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,6 +20,8 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def _api(_context: click.Context, _parameter: click.Parameter, said: str) -> AgentApi:
+    from command.agent_api import AgentApi  # noqa: PLC0415 - it takes 30 ms, and not all ask
+
     return AgentApi(server_name(said), PATIENCE)
 
 

@@ -1,14 +1,20 @@
-"""Where an agent is asked: a host and a port. Pure."""
+"""Where an agent is asked, and how long it may be silent. Pure."""
 
 from __future__ import annotations
 
-from http.client import HTTPConnection
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from typing_extensions import override
 
 from command.failures import WrongUsageError
 
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
+PATIENCE: Final = 2.0
+"""Seconds that the agent may be silent. It usually answers within milliseconds."""
+ROOT_DIR: Final = "/var/lib/actorlet"
+"""Where its socket is, unless it is told otherwise."""
 DEFAULT_SERVER: Final = "127.0.0.1:10255"
 _DEFAULT_PORT: Final = 10255
 
@@ -32,6 +38,8 @@ class ServerName(NamedTuple):
 
     def connection(self, patience: float) -> HTTPConnection:
         """Return a connection that is not made yet."""
+        from http.client import HTTPConnection  # noqa: PLC0415 - it takes 20 ms, and not all ask
+
         return HTTPConnection(self.host, self.port, timeout=patience)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from command.agent_api import PATIENCE, AgentApi
+from command.agent_api import AgentApi
 from command.answers import rows_of
 from command.completing import pod_names
 from command.control_api import ControlPlace
@@ -18,6 +18,7 @@ from command.moments import beginning
 from command.options import root_dir_option
 from command.reading import Document, text
 from command.selecting import in_namespace, pods_path, selected_pod
+from command.server_names import PATIENCE
 
 
 @click.command("logs", short_help="What a container has written")

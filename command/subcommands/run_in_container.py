@@ -8,12 +8,13 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from command.agent_api import PATIENCE, AgentApi
+from command.agent_api import AgentApi
 from command.completing import pod_names
 from command.control_api import ControlPlace
 from command.failures import StrangeAnswerError
 from command.options import root_dir_option
 from command.reading import number, text
+from command.server_names import PATIENCE
 from command.subcommands.logs import pod_of
 
 SPARE = 10.0

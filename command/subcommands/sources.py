@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from command.agent_api import AgentApi
 from command.answers import rows_of
 from command.options import output_option, server_option
 from command.reading import Document, count, flag, part, parts, text, texts
@@ -19,6 +18,7 @@ from command.tables import BAD, DOUBTFUL, FAINT, Column, Sheet
 from command.wording import ago, counted_words
 
 if TYPE_CHECKING:
+    from command.agent_api import AgentApi
     from command.drawing import Drawing
 
 SOURCES = (

@@ -13,9 +13,10 @@ from itertools import chain
 from threading import Event, Thread
 from typing import Final, TypeAlias
 
-from command.agent_api import PATIENCE, PIECE, AgentPlace
+from command.agent_api import PIECE, AgentPlace
 from command.event_lines import Happening, happenings
 from command.reading import text
+from command.server_names import PATIENCE
 
 PATH: Final = "/events?replay=false"
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
