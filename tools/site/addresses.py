@@ -22,6 +22,8 @@ LOADED = {
     "use": ("href", "xlink:href"),
     "video": ("src", "poster"),
 }
+NAMED_ONLY = ("alternate", "canonical", "next", "prev")
+"""What a link says of its page without having anything loaded."""
 ELSEWHERE = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 IN_STYLES = re.compile(
     r"""(?:url\(\s*|@import\s+)["']?((?:[a-z][a-z0-9+.-]*:)?//[^"')\s;]*)""", re.IGNORECASE
@@ -37,6 +39,8 @@ class _Loads(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "link" and dict(attrs).get("rel") in NAMED_ONLY:
+            return
         for name, value in attrs:
             if name == "style":
                 self.found += in_styles(value or "")

@@ -85,7 +85,8 @@ def test_whatever_is_loaded_from_another_host_is_found() -> None:
         <script src="https://a/x.js"></script><img src=//b/x.png srcset="x.png 1x, http://c/x.png 2x">
         <link rel="stylesheet" href="HTTPS://d/x.css"><p style="background: url(//e/x.png)">
         <style>@import "http://f/x.css"; p {background: url('x.png')}</style>
-        <a href="https://reader.decides/">x</a><img src="x.png"><img src="data:image/png;base64,//8=">
+        <link rel="canonical" href="https://its.own.name/"><a href="https://reader.decides/">x</a>
+        <img src="x.png"><img src="data:image/png;base64,//8=">
     """
     assert [address.split("/")[2] for address in in_page(page)] == list("abcdef")
     assert in_styles("@font-face {src: url(https://g/x.woff2)} p {color: red}") == [
