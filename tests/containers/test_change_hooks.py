@@ -132,9 +132,10 @@ def test_a_container_is_started_again_with_the_new_variable_and_says_why(
 def test_static_pods_of_a_group_are_started_again_one_at_a_time(agent: VolumeAgent) -> None:
     agent.keep("ConfigMap", "settings", level="0")
     names = ("a", "b", "c")
-    # Each writes into one file when it begins and when it ends, and takes its time for that.
+    # Each writes into one file when it begins and when it ends, and takes its time for that: the one before
+    # it may run and not have come to its first line yet, on a busy machine.
     script = (
-        "echo begin-$NAME >> /told/order; trap 'sleep 0.3; echo end-$NAME >> /told/order; exit 0' TERM;"
+        "echo begin-$NAME >> /told/order; trap 'sleep 2; echo end-$NAME >> /told/order; exit 0' TERM;"
         ' say "has $(cat /settings/level)"; while true; do sleep 0.05; done'
     )
     for name in names:
