@@ -47,9 +47,8 @@ def companions(where: Places, release: Path, home: Path) -> list[Companion]:
         Companion(path=where.share / path, content=completion(command, shell))
         for shell, path in COMPLETIONS.items()
     ]
-    if MAN_PAGE.exists():
-        path = where.share / "man/man1/actorlet.1"
-        found.append(Companion(path=path, content=MAN_PAGE.read_bytes()))
+    page = where.share / "man/man1/actorlet.1"
+    found.append(Companion(path=page, content=MAN_PAGE.read_bytes()))
     if where.units is not None:
         unit = templates.unit(_template("actorlet.service"), where, home)
         found.append(Companion(path=where.units / "actorlet.service", content=unit.encode()))

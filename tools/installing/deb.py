@@ -94,7 +94,7 @@ def _write_control(root: Path, architecture: str, needed: Sequence[str]) -> None
     control = root / "DEBIAN"
     control.mkdir()
     size = sum(_blocks(path) for path in root.rglob("*"))
-    control.joinpath("control").write_text(control_file(architecture, needed, size))
+    control.joinpath("control").write_text(control_file(architecture, _minor(), needed, size))
     etc = root / "etc"
     configuration = sorted(path for path in etc.rglob("*") if path.is_file())
     control.joinpath("conffiles").write_text(
@@ -114,10 +114,13 @@ def _write_control(root: Path, architecture: str, needed: Sequence[str]) -> None
         (control / name).chmod(0o755)
 
 
-def control_file(architecture: str, needed: Sequence[str], size: int) -> str:
-    """Return what the package says of itself. ``size`` is in KiB, ``needed`` are packages of libraries."""
-    minor = _minor()
-    following = f"{minor.split('.')[0]}.{int(minor.split('.')[1]) + 1}"
+def control_file(architecture: str, minor: str, needed: Sequence[str], size: int) -> str:
+    """Return what the package says of itself.
+
+    ``minor`` is the Python that it was made for, ``needed`` are packages of libraries, ``size`` is in KiB.
+    """
+    major, _, number = minor.partition(".")
+    following = f"{major}.{int(number) + 1}"
     depends = [f"python3 (>= {minor}~)", f"python3 (<< {following}~)", *needed]
     return f"""\
 Package: actorlet
