@@ -161,6 +161,20 @@ def test_a_timeline_has_each_time_that_something_happened(
         expect(page.locator("body")).not_to_contain_text(value)
 
 
+def test_what_happened_within_one_second_is_told_in_the_order_of_a_pods_life(
+    agent: AgentProcess, look_at: Opener
+) -> None:
+    agent.write("web.yaml", manifest("web"))
+    agent.start_on_manifests()
+    uid = agent.pods()["web-node1"]
+    page = look_at(agent, f"#/pods/{uid}")
+    timeline = page.get_by_role("region", name="Timeline")
+    shows(timeline, "is ready to serve", "Started container")
+    text = timeline.inner_text()
+    steps = ("is bound to this node", "its network", "Started container", "is ready to serve")
+    assert [text.index(step) for step in steps] == sorted(text.index(step) for step in steps)
+
+
 def test_a_number_of_pods_leads_to_those_pods(agent: AgentProcess, look_at: Opener) -> None:
     agent.write("web.yaml", manifest("web"))
     agent.write("crashing.yaml", CRASHING)

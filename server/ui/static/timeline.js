@@ -10,11 +10,21 @@ const MEANINGS = {
   Ready: 'is ready to serve',
 };
 
+/** What comes before the containers of a pod are started; other conditions come after that. */
+const BEFORE_CONTAINERS = ['PodScheduled', 'PodReadyToStartContainers', 'Initialized'];
+
 /** Return a step for each time that is still known of an event, in their order. The last one says how often it was. */
 function momentsOf(events) {
   return events
     .flatMap((each) => [...(each.before ?? []).map((at) => ({ ...each, at, text: textOnce(each) })), each])
     .sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+}
+
+/** Return conditions in the order in which a pod comes to have them; those of others' making last. */
+function inOrder(conditions) {
+  const types = Object.keys(MEANINGS);
+  const place = ({ type }) => (types.includes(type) ? types.indexOf(type) : types.length);
+  return [...conditions].sort((one, other) => place(one) - place(other));
 }
 
 const textOnce = (each) => each.text.replace(/ \(\d+ times\)$/, '');
@@ -35,12 +45,14 @@ export function timelineOf(pod, events) {
   // What the status says of a start is told already, unless the agent has been started anew since.
   const isTold = (at, name) => told.some((each) => each.word === 'Started' && each.fieldPath?.endsWith(`{${name}}`) && Math.abs(Date.parse(each.at) - Date.parse(at)) < 2000);
   const addStart = (at, name, more = '') => isTold(at, name) || add(at, 'Started', 'good', `container ${name}${more}`);
-  for (const each of told) add(each.at, each.word, each.tone, each.text);
-  for (const each of status.conditions ?? []) {
-    const meaning = MEANINGS[each.type] ?? '';
-    if (each.status === 'True') add(each.lastTransitionTime, each.type, 'good', meaning);
+  const conditions = inOrder(status.conditions ?? []);
+  const addCondition = (each) => {
+    if (each.status === 'True') add(each.lastTransitionTime, each.type, 'good', MEANINGS[each.type] ?? '');
     else add(each.lastTransitionTime, `not ${each.type}`, 'warn', [each.reason, each.message].filter(Boolean).join(': '));
-  }
+  };
+  conditions.filter((each) => BEFORE_CONTAINERS.includes(each.type)).forEach(addCondition);
+  for (const each of told) add(each.at, each.word, each.tone, each.text);
+  conditions.filter((each) => !BEFORE_CONTAINERS.includes(each.type)).forEach(addCondition);
   for (const each of containersOf(pod)) {
     for (const { running, terminated } of [each.lastState ?? {}, each.state ?? {}]) {
       if (running) addStart(running.startedAt, each.name, each.restartCount ? `, restart ${each.restartCount}` : '');
