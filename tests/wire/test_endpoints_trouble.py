@@ -369,6 +369,7 @@ def test_a_source_that_does_not_answer_is_shown_as_such(gate: Gate) -> None:
                     "epoch": None,
                     "lastListed": None,
                     "error": "file did not answer within 0.25 s",
+                    "verdicts": {},
                     "manifests": [],
                 }
             ]
