@@ -89,7 +89,8 @@ def manifests_named(sources: Document, said: str) -> list[Document]:
     return named or [
         each
         for each in verdicts
-        if text(each, "verdict") != "accepted"
+        if said
+        and text(each, "verdict") != "accepted"
         and text(each, "pod").rpartition("/")[2].startswith(said)
     ]
 

@@ -16,6 +16,9 @@ from command.failures import UnreachableError
 from command.options import output_option, server_option
 from command.showing import JSON
 
+EVENTS = "text/event-stream"
+"""What an agent calls its events; a server of something else says another type."""
+
 
 @click.command("events", short_help="How everything is, and what happens then")
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C, or until the agent ends.")
@@ -44,7 +47,8 @@ def command(
     if not follow and (new or since):
         raise click.UsageError("--new and --since need -f: they are about what happens")
     tell = _as_json if output == JSON else _as_text()
-    with api.pieces(f"/events{_query(since, new=new)}", is_endless=follow) as pieces:
+    path = f"/events{_query(since, new=new)}"
+    with api.pieces(path, is_endless=follow, media_type=EVENTS) as pieces:
         for events in happenings(pieces):
             for event in events:
                 if event.comment.startswith("dropped"):

@@ -298,6 +298,15 @@ def test_events_are_a_line_each_until_the_agent_ends_them(capsys: Capture) -> No
     assert "has ended the stream: it stops, or restarts" in said.err
 
 
+@pytest.mark.parametrize("line", ["events", "events -f"])
+def test_a_server_of_something_else_is_no_agent_whose_events_ended(
+    line: str, capsys: Capture
+) -> None:
+    with answering(says({"/events": http(200, "<html>hello</html>")})) as server:
+        assert asked(server, line) == 5
+    assert "it may not be an agent" in failed(capsys)
+
+
 def test_events_are_chosen_by_kind_and_told_as_json(capsys: Capture) -> None:
     with answering(sends(EVENTS)) as server:
         assert asked(server, "events -f --only object -o json") == 4

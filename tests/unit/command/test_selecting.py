@@ -69,3 +69,8 @@ def test_a_namespace_leaves_the_others_out() -> None:
 def test_a_manifest_that_is_not_served_is_found_by_its_file_and_its_pod(said: str) -> None:
     (found,) = manifests_named(body("sourcez"), said)
     assert found["verdict"] == "rejected"
+
+
+@pytest.mark.parametrize("said", ["", "pod/"])
+def test_an_empty_name_means_no_manifest(said: str) -> None:
+    assert manifests_named(body("sourcez"), said) == []
