@@ -311,7 +311,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._keep()
 
     def _act_on_changes(self) -> None:
-        self._changes.go_on(self._supply, self.clock.monotonic())
+        self._changes.go_on(self._supply, self.clock.monotonic(), self.clock.wall())
 
     def _restart_outdated(self) -> None:
         if self._commands.is_told_to_run:

@@ -16,7 +16,7 @@ from messages.change_hooks import RolloutGranted
 from messages.objects import ChangeDecided
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 
 HookFact: TypeAlias = ChangeDecided | ContainersSignalled | RolloutGranted | HooksDue
 """What a worker hears of changes."""
@@ -66,10 +66,10 @@ class WorkerChanges:
             case _:
                 assert_never(fact)
 
-    def go_on(self, supply: WorkerSupply, now: Seconds) -> None:
+    def go_on(self, supply: WorkerSupply, now: Seconds, wall: Timestamp) -> None:
         """Do what can be done now about changes."""
         if self._hooks is not None and self._memory.life.stage is PodLife.SYNC:
-            self._hooks.go_on(supply.volumes, supply.versions(), now)
+            self._hooks.go_on(supply.volumes, supply.versions(), now, wall)
 
     def note_observed(self, observed: PodObserved | None) -> None:
         """Let the next one of a group go on if a container that was restarted is back."""

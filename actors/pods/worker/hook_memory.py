@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from messages.change_hooks import RolloutGroup
 from messages.objects import ChangeAction, ObjectId
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,9 +21,24 @@ class WaitingHook:
     objects: dict[ObjectId, str] = field(default_factory=dict)
     """The ``resourceVersion`` of each that has to be seen first."""
     instances: Mapping[str, str] | None = None
-    """Ids of those that ran when all of it was seen, by name. Whatever starts later needs nothing."""
+    """Ids of those that ran when all of it was seen, by name. Whatever is made later needs nothing."""
+    seen_at: Timestamp | None = None
+    """When all of it was seen."""
     was_said: bool = False
     """People were told that it cannot be seen yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoneHook:
+    """The last changes that something was done about for one container."""
+
+    action: ChangeAction
+    signal: str
+    objects: Mapping[ObjectId, str]
+    seen_at: Timestamp
+    """An instance that was made before may have begun with what was there before."""
+    instance: str
+    """The one that something was done about, or that needed nothing. Empty if none was known to run."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +77,8 @@ class HooksMemory:
     """Ids of instances that are replaced, or were: they are named as long as people see them."""
     waiting: WaitingHook | None = None
     sent: SentSignal | None = None
+    done: dict[str, DoneHook] = field(default_factory=dict)
+    """By name of the container."""
     turns: RestartsInTurn = field(default_factory=RestartsInTurn)
     signals: int = 0
     """Counts them."""

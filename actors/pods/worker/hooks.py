@@ -2,7 +2,8 @@
 
 Something is done when every file and variable of the pod has what changed, and not before its time. A restart
 is named to the runtime, and written down together with the versions that it is for. So whoever dies then, it
-is neither lost nor done twice. A signal may be sent twice.
+is neither lost nor done twice. A signal may be sent twice. An instance that was being started meanwhile has
+it done once it is known to run.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import Final
 
 from actors.pods.orders import HooksDue
 from actors.pods.record_pages import ObjectVersion
-from actors.pods.worker.hook_memory import HooksMemory, WaitingHook
+from actors.pods.worker.hook_memory import DoneHook, HooksMemory, WaitingHook
 from actors.pods.worker.hook_reports import HookReports
 from actors.pods.worker.object_hooks import (
     containers_using,
     is_read,
     is_seen,
+    late_instances,
     names_of,
     running_instances,
     seen_instances,
@@ -29,7 +31,7 @@ from kernel import Port, Timer
 from messages.change_hooks import HookResult, RolloutGranted
 from messages.objects import ChangeAction, ChangeDecided, ObjectId
 from messages.pod_runtime import ContainersSignalled, PodObserved
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 from messages.volumes import VolumesAre
 
 SAID_AFTER: Final = Seconds(30.0)
@@ -74,7 +76,7 @@ class WorkerHooks:
                 action=decided.action, signal=decided.signal, due=due, objects=dict(before)
             )
         waiting.objects[changed.object] = changed.resource_version
-        waiting.instances = None
+        waiting.instances = waiting.seen_at = None
 
     def take_answer(self, answer: ContainersSignalled) -> None:
         """Take what came of a signal."""
@@ -107,17 +109,24 @@ class WorkerHooks:
             self._reports.count(hooks.waiting.action, HookResult.CANCELLED)
         self._turns.return_all()
         hooks.waiting = hooks.sent = None
+        hooks.done.clear()
         self._set_timer(None, Seconds(0.0))
 
     # --- what is due -----------------------------------------------------------------------------------
 
     def go_on(
-        self, told: VolumesAre | None, versions: Mapping[ObjectId, ObjectVersion], now: Seconds
+        self,
+        told: VolumesAre | None,
+        versions: Mapping[ObjectId, ObjectVersion],
+        now: Seconds,
+        wall: Timestamp,
     ) -> None:
         """Do what can be done now. May repeat, after whatever may have changed."""
-        waiting = self._hooks.waiting
+        due = self._go_on_waiting(told, versions, now, wall)
+        if self._catch_up(now):
+            due = self._go_on_waiting(told, versions, now, wall)
         times = [
-            self._go_on_waiting(waiting, told, versions, now) if waiting is not None else None,
+            due,
             self._signals.ask_again(now, self._observed()),
             self._turns.want(now),
         ]
@@ -125,26 +134,59 @@ class WorkerHooks:
 
     def _go_on_waiting(
         self,
-        waiting: WaitingHook,
         told: VolumesAre | None,
         versions: Mapping[ObjectId, ObjectVersion],
         now: Seconds,
+        wall: Timestamp,
     ) -> Seconds | None:
+        """Return when it goes on at the latest; None if something else has to happen first."""
+        waiting = self._hooks.waiting
+        if waiting is None:
+            return None
         unseen = self._unseen(waiting, told, versions)
         if unseen:
             return self._wait_for(waiting, unseen, told, now)
+        return self._go_on_seen(waiting, now, wall)
+
+    def _catch_up(self, now: Seconds) -> bool:
+        """Have done for instances that were being started what was done for those that ran.
+
+        Return whether there are any.
+        """
+        late = late_instances(self._observed(), self._hooks.done)
+        waiting = self._hooks.waiting
+        if not late:
+            return False
+        if waiting is None:
+            last = max((self._hooks.done[name] for name in late), key=lambda each: each.seen_at)
+            self._hooks.waiting = WaitingHook(
+                action=last.action,
+                signal=last.signal,
+                due=now,
+                objects=dict(last.objects),
+                instances=late,
+                seen_at=last.seen_at,
+            )
+        elif waiting.instances is not None:
+            waiting.instances = {**waiting.instances, **late}
+        return True
+
+    def _go_on_seen(self, waiting: WaitingHook, now: Seconds, wall: Timestamp) -> Seconds | None:
         if self._observed() is None:
             return None
-        if waiting.instances is None:
-            waiting.instances = self._running(self._names_of(waiting))
+        if waiting.instances is None or waiting.seen_at is None:
+            waiting.instances, waiting.seen_at = self._running(self._names_of(waiting)), wall
         if now < waiting.due:
             return waiting.due
         if self._hooks.sent is None:  # else the answer to the last one comes first
-            self._act(waiting, waiting.instances, now)
+            self._act(waiting, waiting.instances, waiting.seen_at, now)
         return None
 
-    def _act(self, waiting: WaitingHook, instances: Mapping[str, str], now: Seconds) -> None:
+    def _act(
+        self, waiting: WaitingHook, instances: Mapping[str, str], seen_at: Timestamp, now: Seconds
+    ) -> None:
         self._hooks.waiting = None
+        self._note_done(waiting, instances, seen_at)
         running = self._running(self._names_of(waiting))
         meant = {name: one for name, one in instances.items() if running.get(name) == one}
         if not meant:
@@ -155,6 +197,21 @@ class WorkerHooks:
             self._turns.wait(meant, waiting.objects)
         else:
             self._restart_now(meant, waiting.objects)
+
+    def _note_done(
+        self, waiting: WaitingHook, instances: Mapping[str, str], seen_at: Timestamp
+    ) -> None:
+        """Note for which instances something is done now, so that one that comes late is told apart."""
+        done = self._hooks.done
+        for name in self._names_of(waiting):
+            if name in instances or name not in done or done[name].seen_at < seen_at:
+                done[name] = DoneHook(
+                    action=waiting.action,
+                    signal=waiting.signal,
+                    objects=waiting.objects,
+                    seen_at=seen_at,
+                    instance=instances.get(name, ""),
+                )
 
     def _unseen(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from actors.pods.record_pages import ObjectVersion
+from actors.pods.worker.hook_memory import DoneHook
 from manifests.change_hooks import ROLLOUT_GROUP
 from manifests.references.identity import object_of
 from manifests.references.pods import container_references, volume_references
@@ -14,6 +15,7 @@ from messages.change_hooks import RolloutGroup
 from messages.objects import ChangeAction, ObjectId
 from messages.pod_runtime import ContainerState, PodObserved, ProbeVerdict
 from messages.pods import JsonObject, Pod
+from messages.units import Timestamp
 from messages.volumes import VolumesAre
 
 _NOTHING: Final[JsonObject] = {}
@@ -82,6 +84,19 @@ def running_instances(observed: PodObserved | None, names: Iterable[str]) -> dic
     return found
 
 
+def late_instances(observed: PodObserved | None, done: Mapping[str, DoneHook]) -> dict[str, str]:
+    """Return the ids of instances that run, and were made before what was done for their container.
+
+    Nobody knew of them then: a runtime tells of an instance when its start is over, and the instance may have
+    read its files and variables before.
+    """
+    return {
+        name: id_
+        for name, id_ in running_instances(observed, done).items()
+        if id_ != done[name].instance and _was_made_before(observed, name, done[name].seen_at)
+    }
+
+
 def seen_instances(observed: PodObserved) -> frozenset[str]:
     """Return the ids of all instances that people see."""
     return frozenset(
@@ -114,6 +129,12 @@ def rollout_group(pod: Pod) -> RolloutGroup | None:
     """Return the group in which one container at a time is restarted; None if ``pod`` names none."""
     name = pod.annotations.get(ROLLOUT_GROUP, "")
     return RolloutGroup(pod.namespace, name) if name else None
+
+
+def _was_made_before(observed: PodObserved | None, name: str, moment: Timestamp) -> bool:
+    current = observed.containers[name].current if observed is not None else None
+    made = current.created_at if current is not None else None
+    return made is not None and made < moment
 
 
 def _uses(pod: Pod, container: JsonObject, wanted: ObjectId, action: ChangeAction) -> bool:

@@ -25,6 +25,7 @@ from messages.pods import API, Pod
 from messages.units import Seconds
 from tests.support.pod_lives.kept_in_memory import KeptInMemory
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
+from tests.support.pod_lives.plain_runtime import PLAIN_RUNTIME, LooksAgain
 from tests.support.pod_lives.plain_volumes import PlainVolumes
 
 SETTINGS = ObjectId(kind=ObjectKind.CONFIG_MAP, namespace="default", name="settings")
@@ -254,6 +255,44 @@ def test_a_container_with_the_object_in_its_variables_is_started_with_the_new_on
     assert restarts(stage) == ["start web/main#1"]
     command = stage.lives.machine.runs[-1]
     assert command.objects[SETTINGS].data["level"] == b"debug"
+
+
+@pytest.mark.parametrize("delay", [0.0, 3.0])
+def test_a_container_that_was_being_started_meanwhile_is_restarted_once_it_is_known_to_run(
+    stage: HookStage, delay: float
+) -> None:
+    web = hooked()
+    stage.begins(web)
+    stage.lives.play.advance(1.0)
+    stage.lives.machine.is_silent = True  # the next instance begins with what is there now
+    stage.lives.exits(web)
+    stage.lives.play.advance(1.0)
+    stage.changes(web, delay=delay)
+    stage.lives.play.advance(1.0)
+    stage.lives.machine.is_silent = False
+    stage.lives.play.tell(PLAIN_RUNTIME, LooksAgain())
+    stage.lives.play.advance(10.0)
+    assert restarts(stage) == ["start web/main#1", "start web/main#2"]
+    # That one has the change from its beginning.
+    stage.lives.exits(web)
+    stage.lives.play.advance(60.0)
+    assert restarts(stage) == ["start web/main#3"]
+
+
+def test_a_container_that_is_made_after_the_change_was_seen_is_not_restarted(
+    stage: HookStage,
+) -> None:
+    web = hooked()
+    stage.begins(web)
+    stage.lives.machine.is_silent = True
+    stage.changes(web, delay=3.0)
+    stage.lives.play.advance(1.0)
+    stage.lives.exits(web)
+    stage.lives.play.advance(10.0)
+    stage.lives.machine.is_silent = False
+    stage.lives.play.tell(PLAIN_RUNTIME, LooksAgain())
+    stage.lives.play.advance(60.0)
+    assert restarts(stage) == ["start web/main#1"]
 
 
 def test_a_runtime_that_restarts_no_containers_is_an_event(

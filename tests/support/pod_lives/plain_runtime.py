@@ -349,6 +349,7 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
             state=ContainerState.RUNNING,
             image=image,
             is_ready=self._machine.starts_ready,
+            created_at=self.clock.wall(),
             started_at=self.clock.wall(),
         )
         pod.containers[name] = ContainerHistory(name=name, current=instance, last=before)
