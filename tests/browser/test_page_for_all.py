@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
@@ -21,6 +23,13 @@ SAYS_MARKUP = (
     "spec:\n  containers:\n  - {name: main, image: a}\n"
 )
 VIEWS = ["#/", "#/manifests", "#/objects", "#/actors", "#/agent", "#/events"]
+
+SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {size: large}\n"
+LACKS_A_KEY = (
+    "apiVersion: v1\nkind: Pod\nmetadata:\n  name: keyless\n"
+    "spec:\n  containers:\n  - name: main\n    image: a\n    env:\n"
+    "    - {name: C, valueFrom: {configMapKeyRef: {name: settings, key: colour}}}\n"
+)
 
 
 @pytest.fixture
@@ -86,6 +95,19 @@ def test_nothing_is_wider_than_the_window(busy: AgentProcess, look_at: Opener, w
         )
         needed = page.evaluate("() => document.documentElement.scrollWidth")
         assert needed <= width, view
+
+
+def test_the_longest_state_stays_within_a_small_screen(
+    agent: AgentProcess, look_at: Opener, tmp_path: Path
+) -> None:
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    (objects / "settings.yaml").write_text(SETTINGS)
+    agent.write("keyless.yaml", LACKS_A_KEY)
+    agent.start_on_manifests(f"--local-objects-dir={objects}")
+    page = look_at(agent, width=360)
+    shows(row(page, "keyless-node1"), "CreateContainerConfigError")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
 
 
 def test_a_keyboard_reaches_everything_and_keeps_its_place(
