@@ -90,6 +90,7 @@ def test_the_wrapper_runs_what_its_link_leads_to_and_hands_on_every_word(tmp_pat
     python.unlink()
     said = subprocess.run(["sh", program], capture_output=True, text=True, check=False)
     assert (said.returncode, "install it again" in said.stderr) == (70, True)
+    assert "gone, or not for this user" in said.stderr
     shutil.rmtree(home)
     said = subprocess.run(["sh", program], capture_output=True, text=True, check=False)
     assert (said.returncode, said.stderr.count("\n")) == (70, 1)
