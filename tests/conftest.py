@@ -5,6 +5,7 @@ anywhere, hypothesis profiles.
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Generator, Iterator, MutableMapping
@@ -33,6 +34,12 @@ settings.register_profile(
 )
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
+
+
+def pytest_configure() -> None:
+    """Let what tests start be interrupted: a shell has its background ignore SIGINT, which is passed on."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _drop(_logger: object, _method: str, event: MutableMapping[str, Any]) -> NoReturn:

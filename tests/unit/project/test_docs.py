@@ -66,8 +66,11 @@ def exists(place: Path) -> bool:
 
 
 def paths(text: str) -> Iterator[Path]:
-    """Yield what stands in backticks and is a path or a module, if it begins with a folder of ours."""
-    folders = {path.name for path in ROOT.iterdir() if path.is_dir()}
+    """Yield what stands in backticks and is a path or a module, if it begins with a folder of ours.
+
+    What is below ``.venv`` is made, and may not be there yet.
+    """
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()} - {".venv"}
     for name in quoted(text):
         is_module = re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name) and name.split(".")[0] in folders
         is_path = re.fullmatch(r"[\w.-]+(/[\w.-]+)+/?", name) and name.split("/")[0] in folders
