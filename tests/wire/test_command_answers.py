@@ -340,7 +340,8 @@ def test_what_happens_is_told_from_now_or_from_an_event_on(capsys: Capture) -> N
 
 
 def test_a_reader_that_was_dropped_is_told_why(capsys: Capture) -> None:
-    slow = b"HTTP/1.1 200 OK\r\n\r\n: dropped: you do not keep up\n\n"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    slow = head + b": dropped: you do not keep up\n\n"
     with answering(sends(slow)) as server:
         assert asked(server, "events -f") == 4
     assert "says: dropped: you do not keep up" in failed(capsys)
