@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from command.failures import NOT_WELL, OK, NoAnswerError, WrongUsageError
+from command.failures import NOT_WELL, OK, NoAnswerError, NothingFoundError, WrongUsageError
 from command.options import output_option
 from command.reading import Document, text
 from command.showing import ShownAnswer, show
@@ -57,7 +58,8 @@ def _verdicts(directory: Path, flags: tuple[str, ...]) -> dict[str, Any]:
     except UsageError as error:
         raise WrongUsageError(str(error)) from None
     except StartError as error:
-        raise NoAnswerError(str(error)) from None
+        is_there = os.path.lexists(directory)
+        raise (NoAnswerError if is_there else NothingFoundError)(str(error)) from None
 
 
 def _rules(flags: tuple[str, ...]) -> Any:

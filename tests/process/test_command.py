@@ -246,7 +246,7 @@ def test_validate_needs_no_agent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("validate", "/nowhere"), 1, "actorlet: /nowhere does not exist\n"),
+        (("validate", "/nowhere"), 3, "actorlet: /nowhere does not exist\n"),
         (
             ("validate", "/", "--nothing"),
             2,
