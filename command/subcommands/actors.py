@@ -71,26 +71,25 @@ def _row(actor: Document, depth: int) -> tuple[str, ...]:
 def grouped(actors: list[Document]) -> list[Document]:
     """Return the actors, with one row for all those of a pod or a probe that are well."""
     groups: dict[str, list[Document]] = {}
+    hidden: set[str] = set()
     for each in actors:
-        if (
-            _is_one_of_many(each)
-            and text(each, "state") == "running"
-            and not text(each, "lastError")
-        ):
-            groups.setdefault(text(each, "parent"), []).append(each)
+        if _is_one_of_many(each) and each.get("state") == "running" and not each.get("lastError"):
+            groups.setdefault(each["parent"], []).append(each)
+            hidden.add(each["name"])
     found: list[Document] = []
-    hidden = {text(each, "name") for group in groups.values() for each in group}
     for each in actors:
-        if text(each, "name") not in hidden:
+        name = text(each, "name")
+        if name not in hidden:
             found.append(each)
-        if text(each, "name") in groups:
-            found.append(_together(text(each, "name"), groups[text(each, "name")]))
+        if name in groups:
+            found.append(_together(name, groups[name]))
     return found
 
 
 def _is_one_of_many(actor: Document) -> bool:
-    parent = text(actor, "parent")
-    return bool(parent) and text(actor, "name").startswith(f"{parent}/")
+    # There may be tens of thousands: they are read without a function for each field.
+    parent, name = actor.get("parent"), actor.get("name")
+    return bool(parent) and str(name).startswith(f"{parent}/")
 
 
 def _together(parent: str, group: list[Document]) -> Document:
