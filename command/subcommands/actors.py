@@ -71,17 +71,17 @@ def _row(actor: Document, depth: int) -> tuple[str, ...]:
 def grouped(actors: list[Document]) -> list[Document]:
     """Return the actors, with one row for all those of a pod or a probe that are well."""
     groups: dict[str, list[Document]] = {}
-    hidden: set[str] = set()
+    hidden: set[int] = set()
     for each in actors:
         if _is_one_of_many(each) and each.get("state") == "running" and not each.get("lastError"):
             groups.setdefault(each["parent"], []).append(each)
-            hidden.add(each["name"])
+            hidden.add(id(each))
     found: list[Document] = []
     for each in actors:
-        name = text(each, "name")
-        if name not in hidden:
+        if id(each) not in hidden:
             found.append(each)
-        if name in groups:
+        name = each.get("name")
+        if isinstance(name, str) and name in groups:
             found.append(_together(name, groups[name]))
     return found
 
@@ -94,7 +94,7 @@ def _is_one_of_many(actor: Document) -> bool:
 
 def _together(parent: str, group: list[Document]) -> Document:
     sums = {
-        name: sum(count(each, name) for each in group)
+        name: sum(found for each in group if isinstance(found := each.get(name), int))
         for name in ("restarts", "mailbox", "handled")
     }
     return {"name": f"{parent}/*", "parent": parent, "state": f"{len(group):,} running", **sums}
