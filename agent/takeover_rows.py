@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from manifests.adopting import why_not
-from manifests.container_hashes import is_unchanged
+from manifests.container_hashes import container_digests, container_hash, is_unchanged
 from messages.pod_runtime import ContainerObserved, RuntimePod
 from messages.pods import API, HTTP, Pod, PodUid, SourceName
 
@@ -83,10 +83,9 @@ def _of_manifest(
     others = [each for each in left.values() if (each.namespace, each.name) == names]
     others = [each for each in others if each.is_running and each.source != API]
     if same is not None and same.is_running:
-        changed = _changed(pod, instances.get(pod.uid, ()))
         fate, why = Fate.ADOPT, "it runs under this UID"
-        if changed:
-            fate, why = Fate.RESTART, f"container {changed[0]} has another image in the manifest"
+        if changed := _changed(pod, instances.get(pod.uid, ())):
+            fate, why = Fate.RESTART, changed[0]
         return _row(pod, fate, why, same.uid)
     if others:
         old = left.pop(others[-1].uid)
@@ -141,11 +140,16 @@ def _changed(pod: Pod, instances: tuple[ContainerObserved, ...]) -> list[str]:
     spec = pod.document["spec"]
     containers = (*(spec.get("initContainers") or ()), *spec["containers"])
     images = {each["name"]: each.get("image") or "" for each in containers}
-    return [
-        one.name
-        for one in instances
-        if one.name in images and not is_unchanged(one.name, images[one.name], one)
-    ]
+    digests, found = container_digests(pod), []
+    for one in instances:
+        name, image = one.name, images.get(one.name)
+        if image is None:
+            continue
+        if not is_unchanged(container_hash(name, image), image, one):
+            found.append(f"container {name} has another image in the manifest")
+        elif not is_unchanged(container_hash(name, image, digests.get(name, "")), image, one):
+            found.append(f"container {name} is another one in the manifest")
+    return found
 
 
 def _row(pod: Pod, fate: Fate, why: str, uid: PodUid) -> TakeoverRow:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from manifests.container_hashes import is_unchanged
+from manifests.container_hashes import container_hash, is_unchanged
 from manifests.restart_rules import is_sidecar
 from messages.pod_runtime import RuntimePod
 from messages.pods import FullName, JsonObject, PodUid, SourceName
@@ -89,8 +89,9 @@ def why_not(pod: JsonObject, found: RuntimePod) -> str:
     for one in there.values():
         if one.name not in images:
             return f"container {one.name} of it is not in the manifest"
-        if not is_unchanged(one.name, images[one.name], one):
-            return f"container {one.name} has image {one.image}, and {images[one.name]} in the manifest"
+        image = images[one.name]
+        if not is_unchanged(container_hash(one.name, image), image, one):
+            return f"container {one.name} has image {one.image}, and {image} in the manifest"
     lasting = [each["name"] for each in (*filter(is_sidecar, inits), *regular)]
     missing = [name for name in lasting if name not in there]
     return f"it has no container {missing[0]}, which is in the manifest" if missing else ""

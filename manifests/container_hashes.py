@@ -7,11 +7,13 @@ container that a kubelet started stays as it is, and the other way round.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 from manifests.image_names import LATEST, ImageName, parse_image_name
 from messages.pod_runtime import ContainerObserved
+from messages.pods import CONTAINER_DIGESTS, Pod
 
 _OFFSET, _PRIME = 0x811C9DC5, 0x01000193
 _ESCAPED = {
@@ -24,13 +26,15 @@ _ESCAPED = {
 
 
 _ID: Final = "sha256:"
+_BEFORE_DIGEST: Final = "-"
 
 
 @lru_cache(maxsize=4096)
-def container_hash(name: str, image: str) -> str:
+def container_hash(name: str, image: str, digest: str = "") -> str:
     """Return the hash of what demands another container when it changes: its image.
 
-    It is FNV-1a of 32 bits over a text in which the bytes of a JSON object stand in decimal.
+    It is FNV-1a of 32 bits over a text in which the bytes of a JSON object stand in decimal. Behind it is
+    ``digest``, that of all that the manifest says of the container, if no UID tells changes of that.
     """
     document = json.dumps({"image": image, "name": name}, separators=(",", ":"), ensure_ascii=False)
     for character, escape in _ESCAPED.items():
@@ -39,19 +43,35 @@ def container_hash(name: str, image: str) -> str:
     value = _OFFSET
     for byte in text.encode():
         value = (value ^ byte) * _PRIME & 0xFFFFFFFF
-    return f"{value:x}"
+    return f"{value:x}{_BEFORE_DIGEST}{digest}" if digest else f"{value:x}"
 
 
-def is_unchanged(name: str, image: str, instance: ContainerObserved) -> bool:
+def container_digests(pod: Pod) -> Mapping[str, str]:
+    """Return the digests of the containers of a static pod whose UID its user has fixed; of others none."""
+    digests = pod.annotations.get(CONTAINER_DIGESTS, "").split()
+    return {name: digest for name, _, digest in (each.partition("=") for each in digests)}
+
+
+def hash_of_image(spec_hash: str) -> str:
+    """Return the part of a hash that kubelets write, too: without the digest of all that there is."""
+    return spec_hash.partition(_BEFORE_DIGEST)[0]
+
+
+def is_unchanged(spec_hash: str, image: str, instance: ContainerObserved) -> bool:
     """Return whether nothing has changed that demands another container than this instance.
+
+    An instance whose hash has no digest was made by a kubelet, or by a version of this agent that knew none:
+    its image alone counts.
 
     Kubelets before 1.31 hash the whole specification, which cannot be computed here. Such a hash is kept: the
     instance counts as unchanged as long as the specification names the image that it runs. So that needs no
     record, and is the same after a restart of the agent. An image that has lost its name since, because its
     tag was moved, has only an id: then nothing says that anything has changed.
     """
-    if instance.spec_hash in {"", container_hash(name, image)}:
-        return True
+    wanted, _, digest = spec_hash.partition(_BEFORE_DIGEST)
+    written, _, made_of = instance.spec_hash.partition(_BEFORE_DIGEST)
+    if written in {"", wanted}:
+        return not digest or made_of in {"", digest}
     return instance.is_foreign and _is_same_image(image, instance)
 
 

@@ -29,6 +29,7 @@ from manifests.schema import conform_pod
 from manifests.static_pods import (
     DEFAULT_NAMESPACE,
     content_digest,
+    digested_containers,
     keep_uid,
     make_static,
     static_name,
@@ -145,10 +146,17 @@ def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings)
     # The name is checked before the node's is appended, which would make an empty name a good one.
     metadata.required("name")
     stop_on_problems(findings)
+    digests = digested_containers(pod)
     fill_defaults(pod)
     warn_of_node(spec, rules.node_name)
     has_own_uid = bool(metadata.get("uid"))
-    make_static(pod, canonical=canonical, node_name=rules.node_name, source=rules.source)
+    make_static(
+        pod,
+        canonical=canonical,
+        digests=digests,
+        node_name=rules.node_name,
+        source=rules.source,
+    )
     validate_pod(pod, findings)
     validate_uid(metadata)
     stop_on_problems(findings)

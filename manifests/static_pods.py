@@ -11,11 +11,13 @@ import json
 from typing import Any
 
 from manifests.places import Place
+from manifests.reading.decoding import canonical_json
 from manifests.texts import quoted
 from messages.pods import (
     CONFIG_HASH,
     CONFIG_SEEN,
     CONFIG_SOURCE,
+    CONTAINER_DIGESTS,
     CONTENT_DIGEST,
     FILE,
     PodPhase,
@@ -30,6 +32,10 @@ UID_LEN = 32
 
 MAX_UID_BYTES = 255
 """A UID names directories, so it must not be longer than a file name."""
+
+DIGEST_LEN = 16
+"""Hex digits of the digest of a container."""
+_IN_PLACE = frozenset({"cpu", "memory"})
 
 _NO_EXECUTE: Json = {"operator": "Exists", "effect": "NoExecute"}
 
@@ -50,13 +56,31 @@ def content_digest(canonical: str) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def digested_containers(pod: Json) -> str:
+    """Return a digest of each container, if the UID of the pod does not follow from its content.
+
+    There must be no defaults in ``pod`` yet: those of another version of the agent change no digest. Nor do
+    processor and memory, which containers are given in place while they run.
+    """
+    if not pod["metadata"].get("uid"):
+        return ""
+    spec = pod["spec"]
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    return " ".join(f"{each.get('name')}={_digest(each)}" for each in containers)
+
+
 def static_name(name: str, node_name: str) -> str:
     """Return a name that is unique in the cluster (rule S7)."""
     return f"{name}-{node_name.lower()}"
 
 
-def make_static(pod: Json, *, canonical: str, node_name: str, source: SourceName) -> None:
-    """Give ``pod``, in place, what a static pod of this node has (rules S6-S13)."""
+def make_static(
+    pod: Json, *, canonical: str, digests: str, node_name: str, source: SourceName
+) -> None:
+    """Give ``pod``, in place, what a static pod of this node has (rules S6-S13).
+
+    ``digests`` are those of its containers, from before there were defaults in them.
+    """
     metadata, spec = pod["metadata"], pod["spec"]
     metadata["name"] = static_name(metadata["name"], node_name)
     metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
@@ -67,6 +91,9 @@ def make_static(pod: Json, *, canonical: str, node_name: str, source: SourceName
     annotations.pop(CONFIG_SEEN, None)
     annotations[CONFIG_HASH] = metadata["uid"]
     annotations[CONTENT_DIGEST] = content_digest(canonical)
+    annotations.pop(CONTAINER_DIGESTS, None)
+    if digests:
+        annotations[CONTAINER_DIGESTS] = digests
     spec["nodeName"] = node_name
     if source == FILE:
         _tolerate_everything(spec)
@@ -117,6 +144,18 @@ def warn_of_priority(spec: Place) -> None:
         text = "is not the priority of this priorityClassName: the mirror of the pod may be refused"
     field = "priorityClassName" if priority is None else "priority"
     spec.findings.warning((*spec.path, field), text)
+
+
+def _digest(container: Json) -> str:
+    resources = {
+        f"{kind} {name}": amount
+        for kind, amounts in (container.get("resources") or {}).items()
+        if kind != "claims"
+        for name, amount in amounts.items()
+        if name not in _IN_PLACE
+    }
+    lasting = {name: value for name, value in container.items() if name != "resizePolicy"}
+    return content_digest(canonical_json({**lasting, "resources": resources}))[:DIGEST_LEN]
 
 
 def _tolerate_everything(spec: Json) -> None:

@@ -34,6 +34,8 @@ CONFIG_HASH = "kubernetes.io/config.hash"
 CONFIG_MIRROR = "kubernetes.io/config.mirror"
 CONTENT_DIGEST = "actorlet/content-digest"
 """Digest of a static pod's manifest: changes with the content even where the UID is fixed by the user."""
+CONTAINER_DIGESTS = "actorlet/container-digests"
+"""Of a static pod whose UID the user has fixed: ``name=digest`` of each container, with a blank between."""
 
 
 class PodPhase(StrEnum):

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from manifests.container_hashes import container_hash, is_unchanged
+from manifests.container_hashes import container_digests, container_hash, is_unchanged
 from manifests.image_names import default_pull_policy
 from manifests.restart_rules import ALWAYS, NEVER, RestartBehaviour, behaviour_of, is_sidecar
 from messages.objects import ObjectKind
@@ -77,7 +77,7 @@ class ContainerShape:
     def is_unchanged_since(self, instance: ContainerObserved) -> bool:
         """Return whether nothing has changed that demands another instance than this one."""
         is_same = instance.spec_hash == self.spec_hash  # asked in each plan, and mostly so
-        return is_same or is_unchanged(self.name, self.image, instance)
+        return is_same or is_unchanged(self.spec_hash, self.image, instance)
 
     def grace_of_probe(self, probe: str, default: Seconds) -> Seconds:
         """Return the grace of a kill for ``probe``, which may have one of its own (rule B11)."""
@@ -121,18 +121,19 @@ def shape_of(pod: Pod) -> PodShape:
         for volume in spec.get("volumes") or ()
         if volume.get("image") is not None
     }
+    digests = container_digests(pod)
     inits = tuple(
-        _init(container, policy, images) for container in spec.get("initContainers") or ()
+        _init(container, policy, images, digests) for container in spec.get("initContainers") or ()
     )
     regular = tuple(
-        _shape(container, ContainerPart.REGULAR, behaviour_of(container, policy), images)
+        _shape(container, ContainerPart.REGULAR, behaviour_of(container, policy), images, digests)
         for container in spec.get("containers") or ()
     )
     return PodShape(
         inits=inits,
         regular=regular,
         ephemeral=tuple(
-            _shape(container, ContainerPart.EPHEMERAL, _ONCE, images)
+            _shape(container, ContainerPart.EPHEMERAL, _ONCE, images, digests)
             for container in spec.get("ephemeralContainers") or ()
         ),
         grace=bounded_grace(spec.get("terminationGracePeriodSeconds")),
@@ -153,9 +154,14 @@ _WITH_HOOKS = frozenset({ContainerPart.SIDECAR, ContainerPart.REGULAR})
 """The API allows no other container a hook."""
 
 
-def _init(container: JsonObject, policy: str, images: Mapping[str, WantedImage]) -> ContainerShape:
+def _init(
+    container: JsonObject,
+    policy: str,
+    images: Mapping[str, WantedImage],
+    digests: Mapping[str, str],
+) -> ContainerShape:
     part = ContainerPart.SIDECAR if is_sidecar(container) else ContainerPart.INIT
-    return _shape(container, part, behaviour_of(container, policy), images)
+    return _shape(container, part, behaviour_of(container, policy), images, digests)
 
 
 def _image_of_volume(volume: JsonObject) -> WantedImage:
@@ -169,6 +175,7 @@ def _shape(
     part: ContainerPart,
     behaviour: RestartBehaviour,
     images: Mapping[str, WantedImage],
+    digests: Mapping[str, str],
 ) -> ContainerShape:
     name, image = str(container.get("name") or ""), str(container.get("image") or "")
     lifecycle = container.get("lifecycle") if part in _WITH_HOOKS else None
@@ -177,7 +184,7 @@ def _shape(
         part=part,
         image=image,
         pull_policy=container.get("imagePullPolicy") or default_pull_policy(image),
-        spec_hash=container_hash(name, image),
+        spec_hash=container_hash(name, image, digests.get(name, "")),
         behaviour=behaviour,
         volume_images=_mounted_images(container, images) if images else (),
         needs=(needs := named_values(container)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,34 @@ def test_a_manifest_that_was_edited_meanwhile_is_another_pod_after_the_old_one_h
     eventually(lambda: agent.said("web") == ["begins", "term", "edited", "begins"], PATIENT)
     agent.await_running("web", restarts=0)
     eventually(lambda: agent.instances("web") == [(0, "running")], PATIENT)
+
+
+def test_an_edit_of_a_pod_with_a_fixed_uid_restarts_the_container_that_it_is_about_in_place(
+    agent: WholeAgent,
+) -> None:
+    def write(script: str) -> None:
+        pod = agent.pod("web", script)
+        pod["metadata"]["uid"] = "fixed-by-its-user"
+        pod["spec"]["containers"].append({**agent.container("beside"), "name": "beside"})
+        agent.write("web.json", json.dumps(pod))
+
+    write(SERVES)
+    agent.begins()
+    agent.await_serving("web")
+    eventually(lambda: agent.said("beside") == ["begins"], PATIENT)
+    beside = agent.status("web", "beside")["containerID"]
+    write(f"say edited; {SERVES}")
+    eventually(lambda: agent.said("web") == ["begins", "term", "edited", "begins"], PATIENT)
+    agent.await_running("web", restarts=1)
+    assert terminated(agent, "web", "lastState")["exitCode"] == 3
+    # One that was edited while the agent was away is seen by the next one; what was not, stays.
+    agent.dies()
+    write(f"say again; {SERVES}")
+    agent.begins()
+    eventually(lambda: agent.said("web")[-3:] == ["term", "again", "begins"], PATIENT)
+    agent.await_running("web", restarts=2)
+    assert agent.status("web", "beside")["containerID"] == beside
+    assert agent.said("beside") == ["begins"]
 
 
 def test_a_manifest_that_went_meanwhile_has_its_pod_stopped_as_its_containers_say(

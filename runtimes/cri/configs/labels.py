@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from manifests.container_hashes import hash_of_image
 from manifests.restart_rules import is_sidecar
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs import names
@@ -44,12 +45,14 @@ def container_annotations(
 ) -> dict[str, str]:
     """Return the annotations of a container: what is to be known of it when its pod is gone."""
     annotations = {
-        names.CONTAINER_HASH: spec_hash,
+        names.CONTAINER_HASH: hash_of_image(spec_hash),
         names.RESTART_COUNT: str(attempt),
         names.TERMINATION_MESSAGE_PATH: container.get("terminationMessagePath") or "",
         names.TERMINATION_MESSAGE_POLICY: container.get("terminationMessagePolicy") or "",
         names.RESOURCES: _json(container.get("resources") or {}),
     }
+    if spec_hash != annotations[names.CONTAINER_HASH]:
+        annotations[names.WHOLE_HASH] = spec_hash
     graces = (
         (names.DELETION_GRACE, metadata_of(pod).get("deletionGracePeriodSeconds")),
         (names.TERMINATION_GRACE, spec_of(pod).get("terminationGracePeriodSeconds")),

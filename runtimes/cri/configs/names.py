@@ -18,6 +18,8 @@ PORTS: Final = "io.kubernetes.container.ports"
 DELETION_GRACE: Final = "io.kubernetes.pod.deletionGracePeriod"
 TERMINATION_GRACE: Final = "io.kubernetes.pod.terminationGracePeriod"
 
+WHOLE_HASH: Final = "actorlet/container-hash"
+"""Of a container of a static pod whose UID its user has fixed: with the digest of all that is said of it."""
 RESOURCES: Final = "actorlet/resources"
 """Of a container: the resources of the specification that it was created with, as JSON."""
 SIDECAR: Final = "actorlet/sidecar"

@@ -90,7 +90,7 @@ def container_observed(status: cri.ContainerStatus, runtime: str) -> ContainerOb
         state=state,
         image=status.image.user_specified_image or status.image.image,
         image_id=status.image_ref or status.image_id,
-        spec_hash=annotations.get(names.CONTAINER_HASH, ""),
+        spec_hash=annotations.get(names.WHOLE_HASH) or annotations.get(names.CONTAINER_HASH, ""),
         is_foreign=names.RESOURCES not in annotations,
         created_at=_moment(status.created_at),
         started_at=_moment(status.started_at),

@@ -30,6 +30,7 @@ from runtimes.containers.actor import POD_RUNTIME
 from runtimes.containers.confidential import WITHHELD
 from stores.statuses.phase import phase_of
 from tests.support.builders import make_pod
+from tests.support.manifests.manifest_text import GOOD, decoded, edited
 from tests.support.runtimes.containers_stage import ScriptedStage, containers_stage, scripted_stage
 from tests.support.runtimes.scripted_containers import REFUSED, UNCERTAIN, Deed
 from tests.support.runtimes.situations import IMAGE, container, sidecar, spec_of
@@ -37,6 +38,7 @@ from tests.support.runtimes.situations import IMAGE, container, sidecar, spec_of
 ONE = make_pod(spec=spec_of("a"))
 TWO = make_pod(spec=spec_of("a", "b"))
 ONCE = make_pod(spec=spec_of("a", policy="Never"))
+OF_A_FIXED_UID = {**GOOD, "metadata": {"name": "web", "uid": "fixed"}}
 PULLED = f'Successfully pulled image "{IMAGE}" in 0s (0s including waiting). Image size: 17 bytes.'
 SECRET = {
     ObjectId(
@@ -764,6 +766,26 @@ def test_another_image_replaces_a_container_in_place(stage: ScriptedStage) -> No
     stage.run(make_pod(spec=spec))
     assert stage.containers.alive() == ["a-1", "b-0"]
     assert ("Killing", "Container a definition changed, will be restarted") in stage.said()
+
+
+def test_an_edit_of_a_static_pod_with_a_fixed_uid_replaces_the_container_that_it_is_about(
+    stage: ScriptedStage,
+) -> None:
+    def version(command: str) -> Pod:
+        containers = [container("a", command=[command]), container("b")]
+        return decoded(edited("spec.containers", containers, OF_A_FIXED_UID)).pod
+
+    stage.run(version("one"))
+    stage.run(version("two"))
+    assert stage.containers.alive() == ["a-1", "b-0"]
+    assert stage.containers.created_with[-1].container["command"] == ["two"]
+    assert ("Killing", "Container a definition changed, will be restarted") in stage.said()
+    # So it is for the next process, which looks at what runs alone.
+    stage.forget_everything()
+    stage.run(version("two"))
+    assert stage.containers.alive() == ["a-1", "b-0"]
+    stage.run(version("three"))
+    assert stage.containers.alive() == ["a-2", "b-0"]
 
 
 @pytest.mark.parametrize("policy", ["Never", "OnFailure"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent.takeover_rows import Fate, TakeoverRow, as_json, as_text, takeover_rows
+from manifests.container_hashes import container_hash
 from messages.pod_runtime import ContainerObserved, RuntimePod
-from messages.pods import API, FILE, HTTP, Pod, PodUid, SourceName
+from messages.pods import API, CONTAINER_DIGESTS, FILE, HTTP, Pod, PodUid, SourceName
 from tests.support.builders import make_pod
 from tests.unit.manifests.test_adopting import container, running
 
@@ -48,6 +49,17 @@ def test_a_pod_of_a_manifest_is_adopted_restarted_replaced_or_started() -> None:
     assert told(old, pods=(served("k"),)) == [(Fate.START, "nothing of it runs")]
     (replaced,) = rows(running("k"), pods=(served("u"),))
     assert (replaced.fate, replaced.uid, replaced.next_uid) == (Fate.REPLACE, "k", "u")
+
+
+def test_a_pod_whose_uid_its_user_has_fixed_says_which_container_was_edited() -> None:
+    fixed = make_pod("web-node1", uid="u", annotations={CONTAINER_DIGESTS: "main=two"})
+    image = fixed.document["spec"]["containers"][0]["image"]
+    ran = replace(container(), is_foreign=False, spec_hash=container_hash("main", image, "one"))
+    assert told(running("u"), pods=(fixed,), instances=(ran,)) == [
+        (Fate.RESTART, "container main is another one in the manifest")
+    ]
+    same = replace(ran, spec_hash=container_hash("main", image, "two"))
+    assert told(running("u"), pods=(fixed,), instances=(same,))[0][0] is Fate.ADOPT
 
 
 def test_why_a_pod_is_replaced() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from manifests.container_hashes import container_hash, is_unchanged
+from manifests.container_hashes import container_hash, hash_of_image, is_unchanged
 from messages.pod_runtime import ContainerObserved, ContainerState
 
 DIGEST = "sha256:" + "ab" * 32
@@ -28,15 +28,35 @@ def made(
 
 def test_the_hash_of_a_kubelet_since_1_31_says_it_whatever_the_image_is_called_there() -> None:
     written = container_hash("main", "busybox")
-    assert is_unchanged("main", "busybox", made("", written))
-    assert is_unchanged("main", "busybox", made("", ""))
-    assert not is_unchanged("main", "other", made("docker.io/library/busybox:latest", written))
+    other = made("docker.io/library/busybox:latest", written)
+    assert is_unchanged(written, "busybox", made("", written))
+    assert is_unchanged(written, "busybox", made("", ""))
+    assert not is_unchanged(container_hash("main", "other"), "other", other)
+
+
+def test_where_the_uid_does_not_tell_it_all_that_the_manifest_says_of_a_container_counts() -> None:
+    wanted = container_hash("main", "busybox", "two")
+    assert hash_of_image(wanted) == container_hash("main", "busybox")
+    assert is_unchanged(wanted, "busybox", made("", wanted, is_foreign=False))
+    earlier = made("busybox", container_hash("main", "busybox", "one"), is_foreign=False)
+    assert not is_unchanged(wanted, "busybox", earlier)
+    # A pod whose UID tells its changes is another pod, and never has the containers of this one.
+    assert is_unchanged(container_hash("main", "busybox"), "busybox", earlier)
+
+
+def test_a_container_that_was_made_with_the_hash_of_its_image_alone_stays_as_it_is() -> None:
+    wanted = container_hash("main", "busybox", "two")
+    of_image = made("", container_hash("main", "busybox"), is_foreign=False)
+    assert is_unchanged(wanted, "busybox", of_image)
+    assert is_unchanged(wanted, "busybox", made("busybox:latest"))
+    assert not is_unchanged(container_hash("main", "other", "two"), "other", of_image)
 
 
 def test_a_hash_that_cannot_be_computed_counts_for_foreign_containers_alone() -> None:
     image = "docker.io/library/busybox:1"
-    assert is_unchanged("main", "busybox:1", made(image))
-    assert not is_unchanged("main", "busybox:1", made(image, is_foreign=False))
+    wanted = container_hash("main", "busybox:1")
+    assert is_unchanged(wanted, "busybox:1", made(image))
+    assert not is_unchanged(wanted, "busybox:1", made(image, is_foreign=False))
 
 
 @pytest.mark.parametrize(
@@ -66,4 +86,7 @@ def test_an_old_hash_is_kept_until_the_image_is_another_one(
     seen_id: str,
     is_same: bool,  # noqa: FBT001
 ) -> None:
-    assert is_unchanged("main", wanted, made(seen, image_id=seen_id)) is is_same
+    assert (
+        is_unchanged(container_hash("main", wanted), wanted, made(seen, image_id=seen_id))
+        is is_same
+    )

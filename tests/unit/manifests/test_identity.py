@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from manifests.container_hashes import container_digests
 from manifests.pod_manifest import ManifestRules
 from messages.pods import (
     CONFIG_HASH,
     CONFIG_MIRROR,
     CONFIG_SEEN,
     CONFIG_SOURCE,
+    CONTAINER_DIGESTS,
     CONTENT_DIGEST,
     FILE,
     HTTP,
@@ -91,6 +93,40 @@ def test_the_content_digest_changes_where_the_uid_does_not() -> None:
     other = decoded(edited("metadata", {"name": "web", "uid": "12345", "labels": {"a": "b"}})).pod
     assert one.uid == other.uid
     assert one.annotations[CONTENT_DIGEST] != other.annotations[CONTENT_DIGEST]
+
+
+def digests(**changes: Any) -> dict[str, str]:
+    """Return the digests of the containers of a pod with a UID of its own, the second one changed."""
+    document = json.loads(edited("metadata.uid", "12345"))
+    first = document["spec"]["containers"][0]
+    document["spec"]["containers"].append({**first, "name": "second", **changes})
+    return dict(container_digests(decoded(json.dumps(document)).pod))
+
+
+def test_a_given_uid_has_digests_of_containers_which_change_with_what_is_said_of_each() -> None:
+    before, after = digests(), digests(command=["sh"])
+    assert before["server"] == after["server"]
+    assert before["second"] != after["second"]
+    assert digests(livenessProbe={"tcpSocket": {"port": 80}}) != before
+    assert digests(resources={"limits": {"hugepages-2Mi": "2Mi", "memory": "1Gi"}}) != before
+
+
+def test_what_is_given_to_a_running_container_in_place_changes_no_digest() -> None:
+    resize = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
+    given = {"requests": {"cpu": "1"}, "limits": {"cpu": "1", "memory": "1Gi"}}
+    assert digests(resources=given, resizePolicy=resize) == digests()
+
+
+def test_the_digest_of_a_container_is_the_same_in_every_release() -> None:
+    # It is of what the user wrote, as the UIDs are: a default that is written out is another document.
+    assert digests()["server"] == "0bf20c17cd2352fc"
+    assert digests(terminationMessagePath="/dev/termination-log") != digests()
+
+
+def test_a_pod_whose_uid_follows_from_its_content_needs_no_digests_of_containers() -> None:
+    assert CONTAINER_DIGESTS not in decoded(json.dumps(GOOD)).pod.annotations
+    said = decoded(edited("metadata.annotations", {CONTAINER_DIGESTS: "server=1"})).pod
+    assert CONTAINER_DIGESTS not in said.annotations
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,14 @@ NODE = CriNode(name="node", root_dir="/var/lib/actorlet")
 POD = make_pod(uid="u1", namespace="shop")
 
 
-def created(**fields: Any) -> cri.ContainerStatus:
+def created(spec_hash: str = "8e45cbd0", **fields: Any) -> cri.ContainerStatus:
     container = {"name": "main", "image": "busybox", "resources": {"limits": {"cpu": "1"}}}
     config = container_config(
         ContainerCreation(
             pod=POD,
             container=container,
             attempt=4,
-            spec_hash="8e45cbd0",
+            spec_hash=spec_hash,
             image_ref="sha256:abc",
             sandbox=sandbox_config(POD, 0, NODE),
             node=NODE,
@@ -84,6 +84,12 @@ def test_a_container_that_was_configured_here_is_read_back() -> None:
     assert (found.state, found.exit_code) == (ContainerState.EXITED, 137)
     assert (found.reason, found.message) == ("OOMKilled", "too much")
     assert found.resources == {"limits": {"cpu": "1"}}
+
+
+def test_a_hash_with_a_digest_is_read_back_and_kubelets_read_the_part_that_is_theirs() -> None:
+    made = created("8e45cbd0-0bf20c17cd2352fc", state=cri.CONTAINER_RUNNING)
+    assert container_observed(made, "r").spec_hash == "8e45cbd0-0bf20c17cd2352fc"
+    assert made.annotations["io.kubernetes.container.hash"] == "8e45cbd0"
 
 
 def test_what_runs_has_no_end_and_what_was_never_started_no_start() -> None:
