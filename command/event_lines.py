@@ -73,6 +73,11 @@ def _document(data: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def begins(event: Happening) -> bool:
+    """Return whether the present state is told from here on."""
+    return event.name == "state" and text(event.data, "state") == "begins"
+
+
 def is_complete(event: Happening) -> bool:
     """Return whether the present state was told until here."""
     return event.name == "state" and text(event.data, "state") == "complete"

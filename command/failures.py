@@ -52,9 +52,11 @@ def no_rows(name: str, path: str) -> StrangeAnswerError:
 
 
 EXIT_CODES: Final = {
-    OK: "There is an answer, and what was asked about is well: with status, the agent is ready and "
-    "healthy; with validate, each manifest would be served; with explain-node, the agent would start.",
-    NOT_WELL: "There is an answer, and it is not well: the agent is not ready or not healthy, a manifest "
+    OK: "There is an answer. With status, the agent is ready and healthy, whatever its pods and manifests "
+    "are; with status --strict, these are well, too. With validate, each manifest would be served; with "
+    "explain-node, the agent would start.",
+    NOT_WELL: "There is an answer, and it is not well: the agent is not ready or not healthy; with status "
+    "--strict, a pod is not ready, a manifest is not served as it is, or a source cannot be read. A manifest "
     "would not be served, the agent would not start, or a container has no log or does not run.",
     WRONG_USAGE: "Wrong usage.",
     NothingFoundError.exit_code: "There is nothing by that name, or more than one thing; a file of "

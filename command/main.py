@@ -64,8 +64,9 @@ def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -
 @click.group(
     cls=Subcommands,
     context_settings=CONTEXT,
-    epilog="Exit codes: 0 answered and well, 1 not well, 2 wrong usage, 3 nothing by that name, "
-    "4 the agent cannot be asked, 5 an answer that cannot be used.",
+    epilog="Exit codes: 0 answered, 1 not well (status: the agent; with --strict also its pods and "
+    "manifests), 2 wrong usage, 3 nothing by that name, 4 the agent cannot be asked, 5 an answer that "
+    "cannot be used.",
 )
 @click.option(
     "--version",

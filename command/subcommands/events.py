@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from urllib.parse import urlencode
 
 import click
 
 from command.agent_api import AgentApi
-from command.event_lines import Happening, happenings, is_complete, sentence
+from command.event_lines import Happening, begins, happenings, is_complete, sentence
 from command.failures import UnreachableError
 from command.options import output_option, server_option
+from command.reading import text
 from command.showing import JSON
 
 EVENTS = "text/event-stream"
@@ -46,14 +47,14 @@ def command(
     """
     if not follow and (new or since):
         raise click.UsageError("--new and --since need -f: they are about what happens")
-    tell = _as_json if output == JSON else _as_text()
+    tell = _as_json(only) if output == JSON else _as_text(only)
     path = f"/events{_query(since, new=new)}"
     with api.pieces(path, is_endless=follow, media_type=EVENTS) as pieces:
         for events in happenings(pieces):
             for event in events:
                 if event.comment.startswith("dropped"):
                     raise UnreachableError(f"the agent at {api.name} says: {event.comment}")
-                if event.name and (not only or event.name in only):
+                if event.name:
                     tell(event)
                 if not follow and is_complete(event):
                     return
@@ -66,17 +67,30 @@ def _query(since: str, *, new: bool) -> str:
     return f"?{urlencode(wanted)}" if wanted else ""
 
 
-def _as_json(event: Happening) -> None:
-    sys.stdout.write(json.dumps({"event": event.name, "id": event.id, **event.data}) + "\n")
+def _as_json(only: Collection[str]) -> Callable[[Happening], None]:
+    def tell(event: Happening) -> None:
+        if not only or event.name in only:
+            told = {"event": event.name, "id": event.id, **event.data}
+            sys.stdout.write(json.dumps(told) + "\n")
+
+    return tell
 
 
-def _as_text() -> Callable[[Happening], None]:
+def _as_text(only: Collection[str]) -> Callable[[Happening], None]:
     from command.drawing import drawing  # noqa: PLC0415 - only tables need it
 
     drawn = drawing()
+    is_present = False
 
     def tell(event: Happening) -> None:
+        """Tell what happens with its time, and how everything is without: it is so since some time before."""
+        nonlocal is_present
         at = time.strftime("%H:%M:%S")
-        drawn.item(sentence(event), mark=f"{at}  {event.name:8}")
+        is_present = begins(event) or (is_present and not is_complete(event))
+        if begins(event):
+            why = text(event.data, "why")
+            drawn.line(f"How everything is at {at}{why and f', since {why}'}:")
+        elif not only or event.name in only:
+            drawn.item(sentence(event), mark=f"{'' if is_present else at:8}  {event.name:8}")
 
     return tell

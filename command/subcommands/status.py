@@ -27,6 +27,8 @@ from command.wording import counted, counted_words
 if TYPE_CHECKING:
     from command.drawing import Drawing
 
+API_SERVER = "api"
+"""The source whose pods come from no manifest."""
 MOST_EXPLAINED = 100
 """Of how many pods the agent is asked why they are not as they should be."""
 MOST_NAMED = 10
@@ -46,13 +48,19 @@ class HealthReport:
 
 
 @click.command("status", short_help="Whether the agent is well, and what of its pods is not")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="End with 1 also if pods, manifests or sources are not well.",
+)
 @server_option
 @output_option(only=(JSON, YAML))
 @click.pass_context
-def command(context: click.Context, api: AgentApi, output: str) -> None:
+def command(context: click.Context, api: AgentApi, *, strict: bool, output: str) -> None:
     """Say whether the agent is ready and healthy, and what of its pods and manifests is not well.
 
-    The exit code is 1 if the agent is not ready, or not healthy.
+    The exit code is 1 if the agent is not ready, or not healthy. With --strict it is 1 also if anything
+    else is named: a pod that is not ready, a manifest to look at, a source that cannot be read.
     """
     ready, healthy = health_report(api, "/readyz"), health_report(api, "/healthz")
     state = AgentState(
@@ -70,7 +78,8 @@ def command(context: click.Context, api: AgentApi, output: str) -> None:
 
     document = _document(api.name, ready, healthy, state, why)
     show(ShownAnswer(document=document, names=lambda: (), draw=draw), output)
-    context.exit(OK if ready.is_well and healthy.is_well else NOT_WELL)
+    is_well = ready.is_well and healthy.is_well and not (strict and state.is_troubled())
+    context.exit(OK if is_well else NOT_WELL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +106,11 @@ class AgentState:
         return Counter(text(each, "status", "phase") for each in parts(self.pods, "items"))
 
     def verdicts(self) -> Mapping[str, int]:
-        """Return how many manifests there are of each verdict."""
+        """Return how many manifests there are of each verdict. A pod of the API server has none."""
         found: Counter[str] = Counter()
         for source in parts(self.sources, "sources"):
-            found.update(verdict_counts(source))
+            if text(source, "name") != API_SERVER:
+                found.update(verdict_counts(source))
         return found
 
     def counts(self) -> list[tuple[str, str]]:
@@ -120,6 +130,10 @@ class AgentState:
         """Return the verdicts on manifests that somebody has to look at."""
         found = [each for one in parts(self.sources, "sources") for each in parts(one, "manifests")]
         return [each for each in found if is_troubled(each)]
+
+    def is_troubled(self) -> bool:
+        """Return whether there is anything to name."""
+        return bool(self.troubled_sources() or self.troubled_pods() or self.troubled_manifests())
 
 
 def rows_document(api: AgentApi, path: str, name: str) -> Document:

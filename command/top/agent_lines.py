@@ -8,7 +8,7 @@ from command.reading import Document, count, flag, number, part, parts, text
 from command.tables import BAD, DOUBTFUL, GOOD
 from command.top.lines import BOLD, Line, LinePiece, cut, wide, wrapped
 from command.top.state import TopState
-from command.wording import plain, span
+from command.wording import counted, plain, span
 
 
 def agent_lines(state: TopState) -> list[Line]:
@@ -52,7 +52,13 @@ def _second(state: TopState) -> Line:
     agent = state.agent
     if not agent:
         return (LinePiece(""),)
-    said = [*_pods(part(agent, "pods")), *_process(state), *_sources(agent), *_cluster(agent)]
+    said = [
+        *_pods(part(agent, "pods")),
+        *_to_look_at(agent),
+        *_process(state),
+        *_sources(agent),
+        *_cluster(agent),
+    ]
     line = cut(said[0], state.width) if said else ""
     for each in said[1:]:
         if wide(line) + 2 + wide(each) <= state.width:
@@ -68,8 +74,14 @@ def _pods(counts: Document) -> Iterator[str]:
     phases = ", ".join(f"{many:,} {phase}" for many, phase in sorted(known, reverse=True))
     total = count(counts, "total")
     yield f"pods {total:,}{phases and f': {phases}'}"
-    if troubled := count(counts, "troubled"):
-        yield f"{troubled:,} to look at"
+
+
+def _to_look_at(agent: Document) -> Iterator[str]:
+    pods = count(part(agent, "pods"), "troubled")
+    manifests = sum(count(each, "troubled") for each in parts(agent, "sources"))
+    told = [counted(many, what) for many, what in ((pods, "pod"), (manifests, "manifest")) if many]
+    if told:
+        yield f"{', '.join(told)} to look at"
 
 
 def _sources(agent: Document) -> Iterator[str]:

@@ -58,6 +58,22 @@ def test_the_first_view_says_which_line_of_a_manifest_is_wrong(
     shows(row(page, "broken.yaml"), str(agent.manifests), "rejected", "(line 4)", "file")
 
 
+def test_the_numbers_above_are_those_of_the_list_that_follows(
+    agent: AgentProcess, look_at: Opener
+) -> None:
+    agent.write("crashing.yaml", CRASHING)
+    agent.write("broken.yaml", BROKEN)
+    agent.write("other.yaml", BROKEN.replace("name: broken", "name: other"))
+    agent.start_on_manifests()
+    page = look_at(agent)
+    numbers = page.get_by_role("list", name="Pods by phase")
+    shows(numbers, "1 pod needs a look", "2 manifests need a look")
+    expect(looks(page).get_by_role("listitem")).to_have_count(3, timeout=PATIENCE_MS)
+
+    numbers.get_by_role("link", name="2 manifests need a look").click()
+    shows(row(page, "other.yaml"), "rejected")
+
+
 def test_the_first_view_says_which_secret_is_missing(agent: AgentProcess, look_at: Opener) -> None:
     objects = agent.manifests.parent / "objects"
     objects.mkdir()

@@ -112,6 +112,46 @@ def test_an_agent_that_is_not_well_is_code_1_and_names_what_is_not(capsys: Captu
     assert "container-runtime: connection refused" in said
 
 
+def well() -> dict[str, object]:
+    """Return what an agent answers whose pods and manifests are all well."""
+    web = [each for each in body("pods")["items"] if each["metadata"]["name"] == "web-edge-1"]
+    file = {**body("sourcez")["sources"][0], "verdicts": {"accepted": 1}, "manifests": []}
+    return {**real(), "/pods": {"items": web}, "/sourcez": {"sources": [file]}}
+
+
+@pytest.mark.parametrize(
+    ("agent", "trouble"),
+    [
+        (well(), None),
+        ({**well(), "/pods": real()["/pods"]}, "2 pods not ready"),
+        ({**well(), "/sourcez": real()["/sourcez"]}, "2 manifests to look at"),
+        (
+            {**well(), "/sourcez": {"sources": [{"name": "file", "ready": True, "error": "gone"}]}},
+            "source/file: gone",
+        ),
+    ],
+)
+def test_a_strict_status_is_code_1_wherever_it_names_anything(
+    agent: dict[str, object], trouble: str | None, capsys: Capture
+) -> None:
+    with answering(says(agent)) as server:
+        assert asked(server, "status --strict") == (0 if trouble is None else 1)
+        assert (trouble or "is ready and healthy") in capsys.readouterr().out
+        assert asked(server, "status --strict -o json") == (0 if trouble is None else 1)
+        assert asked(server, "status") == 0
+
+
+def test_pods_of_the_api_server_are_no_manifests(capsys: Capture) -> None:
+    api = {"name": "api", "ready": True, "verdicts": {"accepted": 500}, "manifests": []}
+    file = {"name": "file", "ready": True, "verdicts": {"accepted": 3}, "manifests": []}
+    for sources, shown, many in (([file, api], "3: 3 accepted", 3), ([api], "none", 0)):
+        with answering(says({**real(), "/sourcez": {"sources": sources}})) as server:
+            asked(server, "status")
+            assert f"manifests  {shown}\n" in capsys.readouterr().out
+            asked(server, "status -o json")
+            assert json.loads(capsys.readouterr().out)["manifests"] == many
+
+
 def test_what_is_out_of_date_says_so(capsys: Capture) -> None:
     stale = http(200, json.dumps(body("pods")), "Actorlet-Statuses: last known, x does not answer")
     with answering(says({"/pods": stale})) as server:
@@ -323,6 +363,21 @@ def test_without_following_the_present_state_is_all(capsys: Capture) -> None:
     with answering(goes_on) as server:
         assert asked(server, "events") == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("all is told")
+
+
+def test_how_everything_is_has_the_time_of_the_question_once_and_what_happens_then_its_own(
+    capsys: Capture,
+) -> None:
+    begins = b'event: state\ndata: {"state":"begins","why":"the feed was restarted"}\n\n'
+    head, present = EVENTS.split(b": connected\n\n")
+    with answering(sends(head + begins + present + COMPLETE + present)) as server:
+        assert asked(server, "events -f --only pod") == 4
+    first, is_here, happens = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(
+        r"How everything is at \d\d:\d\d:\d\d, since the feed was restarted:", first
+    )
+    assert is_here == f"{'':8}  pod      n/web is added (file)"
+    assert re.fullmatch(r"\d\d:\d\d:\d\d  pod      n/web is added \(file\)", happens)
 
 
 def test_what_happens_is_told_from_now_or_from_an_event_on(capsys: Capture) -> None:

@@ -182,7 +182,7 @@ def test_an_agent_that_tells_less_is_shown_without_it() -> None:
         stage.agent.agent[name] = None
     stage.agent.agent["cluster"] = [{"name": "api-server", "ok": False, "text": "away"}]
     text = stage.live().text()
-    assert text.splitlines()[1] == "sources 2/2  API server not ok"
+    assert text.splitlines()[1] == "1 manifest to look at  sources 2/2  API server not ok"
     assert "api-server: away" in text
     stage.passes(3.0)
     stage.settle()

@@ -31,6 +31,11 @@ def test_the_first_screen_has_the_agent_its_counts_and_its_pods() -> None:
     assert "q quit" in text.splitlines()[-1]
 
 
+def test_the_first_screen_says_how_many_pods_and_how_many_manifests_are_to_be_looked_at() -> None:
+    second = SessionStage(width=120).live().text().splitlines()[1]
+    assert "3 pods, 1 manifest to look at" in second
+
+
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 15), (200, 60)])
 @pytest.mark.parametrize("keys", [(), ("enter",), ("2",), ("3",), ("4",), ("question_mark",)])
 def test_every_screen_fits_its_terminal(width: int, height: int, keys: tuple[str, ...]) -> None:
