@@ -135,9 +135,12 @@ clean:
 	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
+# An environment of a Python that is too old, or whose making was interrupted, is made anew.
+IS_FIT := "import pip, sys, settings.interpreter as it; sys.exit(sys.version_info < it.OLDEST)"
+
 # The three stamps say for which requirements the environment was made; they are made anew when those change.
 .venv/agent: requirements.txt constraints.txt
-	test -x $(PY) || $(PYTHON) -m venv .venv
+	@$(PY) -c $(IS_FIT) 2>/dev/null || $(PYTHON) -m tools.installing environment .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements.txt
 	@$(PY) -m tools.installing wrapper "$(CURDIR)" > .venv/bin/actorlet
 	@chmod +x .venv/bin/actorlet

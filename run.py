@@ -85,4 +85,8 @@ if __name__ == "__main__":
     # The allocator in pyreqwest would ask for huge pages, which are 2 MB each whatever is in them: 12 MB for
     # a few connections (measured).
     os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
-    sys.exit(main(sys.argv[1:]))
+    # By an older Python, or one without the packages, any other import of ours would end in a riddle.
+    from settings.interpreter import unfit
+
+    why = unfit(sys.version_info[:2], sys.executable)
+    sys.exit(f"actorlet: {why}" if why else main(sys.argv[1:]))

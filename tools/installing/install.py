@@ -64,9 +64,7 @@ class Installation:
         self._at(self.where.current).unlink(missing_ok=True)
         shutil.rmtree(home / "releases", ignore_errors=True)
         self._at(self.where.record).unlink()
-        for folder in sorted(record.directories, reverse=True):
-            with suppress(OSError):  # somebody else has put something there
-                self._at(Path(folder)).rmdir()
+        self._remove_directories(record)
 
     def _at(self, path: Path) -> Path:
         return below(self.root, path)
@@ -192,6 +190,22 @@ class Installation:
                 self.said.append(f"{path} stays: somebody has changed it")
             else:
                 there.unlink()
+
+    def _remove_directories(self, record: Record) -> None:
+        """Remove those that this has made and that are empty, and name what people have put there."""
+        named = " ".join(self.said)
+        for folder in sorted({*record.directories, *map(str, self.where.folders)}, reverse=True):
+            there = self._at(Path(folder))
+            with suppress(OSError):  # somebody else has put something there
+                if folder in record.directories:
+                    there.rmdir()
+            files = [each.name for each in there.glob("*") if not each.is_dir()]
+            left = sorted(each for each in files if f"{folder}/{each} " not in named)
+            if left:
+                more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+                self.said.append(f"{folder} stays: {', '.join(left[:3])}{more} in it")
+        if self.where.units is not None and self._at(self.where.state).is_dir():
+            self.said.append(f"{self.where.state} stays, with what the agent has kept")
 
 
 def next_name(release: str, taken: set[str]) -> str:

@@ -1,19 +1,40 @@
-"""Which Python an installation is made for."""
+"""Which Python an installation, or the environment of a checkout, is made for."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
+from settings.interpreter import OLDEST
 from tools.installing.failures import InstallError
 
 SYSTEM: Final = Path("/usr/bin/python3")
 HOMES: Final = (Path("/root"), Path("/home"))
 """What the unit does not let the agent see."""
-SUITS: Final = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"
+SUITS: Final = f"import ensurepip, sys, venv; sys.exit(sys.version_info < {OLDEST})"
+ENVIRONMENT: Final = ("bin", "include", "lib", "lib64", "share", "pyvenv.cfg")
+"""What an environment is made of. Its folder has stamps and the state of ``make run``, too."""
+
+
+def make_environment(folder: Path) -> None:
+    """Make an environment in ``folder`` by this interpreter, in place of one that may be there.
+
+    Raises ``InstallError``.
+    """
+    check_python()
+    for each in ENVIRONMENT:
+        path = folder / each
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "venv", str(folder)]
+    if subprocess.run(command, check=False).returncode:  # noqa: S603
+        raise InstallError(f"a Python environment cannot be made in {folder}")
 
 
 def use_shared_python() -> None:
@@ -32,6 +53,17 @@ def use_shared_python() -> None:
     sys.stdout.write(f"{base} is in a home directory: the agent gets {SYSTEM}\n")
     sys.stdout.flush()
     os.execv(SYSTEM, [str(SYSTEM), "-m", "tools.installing", *sys.argv[1:]])  # noqa: S606
+
+
+def check_python() -> None:
+    """Raise ``InstallError`` if this interpreter cannot make environments."""
+    try:
+        import ensurepip  # noqa: F401, PLC0415
+        import venv  # noqa: F401, PLC0415
+    except ImportError:
+        raise InstallError(
+            f"{sys.executable} cannot make environments: on Debian, apt-get install python3-venv"
+        ) from None
 
 
 def _suits(python: Path) -> bool:

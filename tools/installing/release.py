@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.installing.failures import InstallError
+from tools.installing.interpreters import check_python
 
 ROOT: Final = Path(__file__).parents[2]
 """The checkout."""
-OLDEST_PYTHON: Final = (3, 11)
 ALONE: Final = ("run.py", "pyproject.toml", "LICENSE", "README.md")
 """Files beside the rooms. The version stands in pyproject.toml."""
 LEFT_OUT: Final = ("kubernetes/aio",)
@@ -124,23 +124,6 @@ def _compile(target: Path, final: Path) -> None:
         stdout=subprocess.DEVNULL,
         check=False,  # packages have templates among their modules that are no Python
     )
-
-
-def check_python() -> None:
-    """Raise ``InstallError`` if this interpreter cannot make environments that the agent runs in."""
-    if sys.version_info < OLDEST_PYTHON:
-        found = f"{sys.version_info.major}.{sys.version_info.minor}"
-        raise InstallError(
-            f"Python 3.11 or newer is needed, and {sys.executable} is {found}: "
-            "PYTHON=/path/to/python3 chooses another"
-        )
-    try:
-        import ensurepip  # noqa: F401, PLC0415
-        import venv  # noqa: F401, PLC0415
-    except ImportError:
-        raise InstallError(
-            f"{sys.executable} cannot make environments: on Debian, apt-get install python3-venv"
-        ) from None
 
 
 def _run(failure: str, *command: str | Path) -> None:

@@ -143,15 +143,24 @@ def test_what_somebody_has_changed_or_added_stays_and_is_named(
     config = root / "etc/actorlet/config.yaml"
     config.write_text("mine")
     (root / "etc/actorlet/manifests/web.yaml").touch()
+    for name in "abcde":
+        (root / f"etc/actorlet/objects/{name}.yaml").touch()
+    (root / "var/lib/actorlet").mkdir(parents=True)
     again = installing()
     again.install()
     assert again.said == ["/etc/actorlet/config.yaml is as it was: somebody has changed it"]
     gone = installing()
     gone.uninstall()
-    assert gone.said == ["/etc/actorlet/config.yaml stays: somebody has changed it"]
+    assert gone.said == [
+        "/etc/actorlet/config.yaml stays: somebody has changed it",
+        "/etc/actorlet/objects stays: a.yaml, b.yaml, c.yaml and 2 more in it",
+        "/etc/actorlet/manifests stays: web.yaml in it",
+        "/var/lib/actorlet stays, with what the agent has kept",
+    ]
     assert {path for path in tree(root) if (root / path).is_file()} == {
         "etc/actorlet/config.yaml",
         "etc/actorlet/manifests/web.yaml",
+        *(f"etc/actorlet/objects/{name}.yaml" for name in "abcde"),
     }
 
 
