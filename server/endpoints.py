@@ -1,4 +1,8 @@
-"""The handlers of all paths. Each request asks the actors; nothing is cached, so nothing can be stale."""
+"""The handlers of all paths. Each request asks the actors: what is told is how things are.
+
+Only ``/watchz`` of thousands of objects may be up to a second old: it is costly, and programs ask for it
+again and again.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,14 @@ from server.errors import errors_as_json
 from server.event_streams import EventStreams
 from server.health_pages import HealthPages
 from server.hosts import only_for
-from server.json_answers import is_told, joined, json_answer, json_text_answer, streamed_answer
+from server.json_answers import (
+    KeptText,
+    is_told,
+    joined,
+    json_answer,
+    json_text_answer,
+    streamed_answer,
+)
 from server.metric_pages import MetricPages
 from server.object_pages import watchz
 from server.pod_pages import pod_list, running_pods
@@ -54,6 +65,7 @@ class Endpoints:
         self._pages = UiPages(backend)
         self._health = HealthPages(backend)
         self._metrics = MetricPages(backend)
+        self._watchz = KeptText(self._objects_text, backend.system.clock)
 
     def health_application(self) -> web.Application:
         """Return what the healthz port serves, verdicts for whatever host is asked for."""
@@ -150,12 +162,14 @@ class Endpoints:
 
     async def watchz(self, request: web.Request) -> web.Response:
         """Return the state of each Secret and ConfigMap that the agent keeps."""
+        return await json_text_answer(request, await self._watchz.get())
+
+    async def _objects_text(self) -> str:
         kinds, watches = await asyncio.gather(
             self._backend.all_objects(in_detail=True), self._backend.watches()
         )
         now = self._backend.system.clock.wall()
-        pieces = watchz([answered(kind) for kind in kinds], watches, now)
-        return await json_text_answer(request, await joined(pieces))
+        return await joined(watchz([answered(kind) for kind in kinds], watches, now))
 
     async def volumez(self, request: web.Request) -> web.StreamResponse:
         """Return the volumes of pods: how each is, and what it shows."""

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
 import structlog
 from aiohttp import web
 
+from kernel import Clock
+from messages.units import Seconds
+
 _PIECE: Final = 2_000
 """Words of an indented document that are written in one go: about a millisecond."""
 _ITEMS: Final = 100
 """Items of a list that are written in one go: a few milliseconds for pods. No other thread runs meanwhile."""
 _NO_HEADERS: Final[Mapping[str, str]] = {}
+KEPT_AT_MOST: Final = Seconds(1.0)
+"""How old a kept text may get."""
+_TIMES_ITS_COST: Final = 20
+"""A text that took 40 ms is kept for 0.8 s. Who asks again and again takes a twentieth of a core at most."""
 NO: Final = frozenset({"0", "f", "false"})
 """What means no in a query."""
 
@@ -39,6 +46,30 @@ async def json_text_answer(request: web.Request, text: str) -> web.Response:
     if not _is_pretty(request):
         return _answer(text, 200)
     return await json_answer(request, json.loads(text))
+
+
+class KeptText:
+    """A text that is costly to make. It is kept for 20 times as long as it took, and for a second at most.
+
+    A cheap one is thus made for each request. A text that could not be made is not kept.
+    """
+
+    def __init__(self, make: Callable[[], Awaitable[str]], clock: Clock) -> None:
+        self._make = make
+        self._clock = clock
+        self._text = ""
+        self._kept_until = Seconds(0.0)
+
+    async def get(self) -> str:
+        """Return the text, made now or at most ``KEPT_AT_MOST`` ago. Raise what making it raises."""
+        began = self._clock.monotonic()
+        if began < self._kept_until:
+            return self._text
+        text = await self._make()
+        took = self._clock.monotonic() - began
+        self._text = text
+        self._kept_until = Seconds(began + min(_TIMES_ITS_COST * took, KEPT_AT_MOST))
+        return text
 
 
 async def streamed_answer(

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from kernel import SystemClock
 from server.backend import EndpointBackend, EventStreamTimeouts
 from server.control.console import ContainerConsole
 from server.endpoints import Endpoints
@@ -152,7 +153,12 @@ def endpoints_page() -> str:
 
 def served_routes() -> dict[str, list[ServedRoute]]:
     """Return the paths that are served in each place."""
-    backend = SimpleNamespace(hosts=frozenset(), chaos=True, timeouts=EventStreamTimeouts())
+    backend = SimpleNamespace(
+        system=SimpleNamespace(clock=SystemClock()),
+        hosts=frozenset(),
+        chaos=True,
+        timeouts=EventStreamTimeouts(),
+    )
     endpoints = Endpoints(cast(EndpointBackend, backend))
     console = cast(ContainerConsole, SimpleNamespace())
     return {

@@ -142,10 +142,11 @@ def test_a_root_that_gives_up_is_code_70(
 @pytest.fixture
 def collector() -> Iterator[None]:
     """Leave the collector of garbage as it was."""
-    thresholds = gc.get_threshold()
+    thresholds, callbacks = gc.get_threshold(), list(gc.callbacks)
     gc.unfreeze()
     yield
     gc.unfreeze()
+    gc.callbacks[:] = callbacks
     gc.set_threshold(*thresholds)
 
 
@@ -159,6 +160,8 @@ def test_what_is_in_memory_when_all_has_settled_is_out_of_the_collector_s_sight(
 
     garbage.start()
     assert gc.get_threshold() == garbage.WHILE_STARTING
+    looks: list[int] = []
+    gc.callbacks.append(lambda _phase, info: looks.append(info["generation"]))
     stopper = threading.Thread(target=stop_when_ready)
     stopper.start()
     systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname()})
@@ -166,6 +169,7 @@ def test_what_is_in_memory_when_all_has_settled_is_out_of_the_collector_s_sight(
     stopper.join()
     assert gc.get_freeze_count() > 10_000
     assert gc.get_threshold() == garbage.ONCE_SETTLED
+    assert 2 not in looks, "all actors stand still for a look at everything"
 
 
 def test_signals_after_the_end_change_nothing(troupe: Troupe) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.json_answers import compact
+from messages.units import Seconds
+from server.json_answers import KEPT_AT_MOST, KeptText, compact
+from tests.support.kernel.clock import ManualClock
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -25,3 +29,59 @@ def test_the_pieces_of_a_document_are_the_document(document: Any) -> None:
 def test_a_long_list_is_written_in_pieces() -> None:
     longest = max(map(len, compact({"items": ["x"] * 10_000})))
     assert longest < 1_000
+
+
+class CostlyText:
+    """Makes texts with a number. Each takes so long on the clock, unless it fails."""
+
+    def __init__(self, clock: ManualClock, takes: float) -> None:
+        self.clock, self.takes = clock, Seconds(takes)
+        self.made = 0
+        self.fails = False
+
+    async def make(self) -> str:
+        advance(self.clock, self.takes)
+        if self.fails:
+            raise ConnectionError
+        self.made += 1
+        return f"text {self.made}"
+
+
+def advance(clock: ManualClock, by: float) -> None:
+    clock.move(Seconds(clock.monotonic() + by))
+
+
+def answers(text: KeptText) -> str:
+    return asyncio.run(text.get())
+
+
+@pytest.mark.parametrize(("takes", "kept"), [(0.01, 0.2), (0.04, 0.8), (0.05, 1.0), (0.3, 1.0)])
+def test_a_costly_text_is_kept_for_twenty_times_its_cost_and_a_second_at_most(
+    takes: float, kept: float
+) -> None:
+    clock = ManualClock()
+    text = KeptText(CostlyText(clock, takes).make, clock)
+    assert answers(text) == "text 1"
+    advance(clock, kept - takes - 0.001)
+    assert answers(text) == "text 1"
+    advance(clock, 0.002)
+    assert answers(text) == "text 2"
+
+
+def test_a_text_that_costs_nothing_is_made_for_each_request() -> None:
+    clock = ManualClock()
+    text = KeptText(CostlyText(clock, 0.0).make, clock)
+    assert [answers(text), answers(text)] == ["text 1", "text 2"]
+
+
+def test_a_text_that_could_not_be_made_is_not_kept() -> None:
+    clock = ManualClock()
+    costly = CostlyText(clock, 0.04)
+    text = KeptText(costly.make, clock)
+    assert answers(text) == "text 1"
+    advance(clock, KEPT_AT_MOST)
+    costly.fails = True
+    with pytest.raises(ConnectionError):
+        answers(text)
+    costly.fails = False
+    assert answers(text) == "text 2"
