@@ -32,9 +32,7 @@ class WaitingHook:
 class DoneHook:
     """The last changes that something was done about for one container."""
 
-    action: ChangeAction
-    signal: str
-    objects: Mapping[ObjectId, str]
+    hook: WaitingHook
     seen_at: Timestamp
     """An instance that was made before may have begun with what was there before."""
     instance: str

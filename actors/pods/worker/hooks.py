@@ -9,6 +9,7 @@ it done once it is known to run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from actors.pods.orders import HooksDue
@@ -155,20 +156,14 @@ class WorkerHooks:
         """
         late = late_instances(self._observed(), self._hooks.done)
         waiting = self._hooks.waiting
-        if not late:
-            return False
-        if waiting is None:
-            last = max((self._hooks.done[name] for name in late), key=lambda each: each.seen_at)
-            self._hooks.waiting = WaitingHook(
-                action=last.action,
-                signal=last.signal,
-                due=now,
-                objects=dict(last.objects),
-                instances=late,
-                seen_at=last.seen_at,
-            )
-        elif waiting.instances is not None:
-            waiting.instances = {**waiting.instances, **late}
+        if not late or (waiting is not None and waiting.instances is None):
+            return False  # those that run when all of it is seen are meant then
+        if waiting is not None:
+            waiting.instances = {**(waiting.instances or {}), **late}
+            return True
+        last = max((self._hooks.done[name] for name in late), key=lambda each: each.seen_at)
+        objects = dict(last.hook.objects)
+        self._hooks.waiting = replace(last.hook, due=now, objects=objects, instances=late)
         return True
 
     def _go_on_seen(self, waiting: WaitingHook, now: Seconds, wall: Timestamp) -> Seconds | None:
@@ -205,13 +200,8 @@ class WorkerHooks:
         done = self._hooks.done
         for name in self._names_of(waiting):
             if name in instances or name not in done or done[name].seen_at < seen_at:
-                done[name] = DoneHook(
-                    action=waiting.action,
-                    signal=waiting.signal,
-                    objects=waiting.objects,
-                    seen_at=seen_at,
-                    instance=instances.get(name, ""),
-                )
+                instance = instances.get(name, "")
+                done[name] = DoneHook(hook=waiting, seen_at=seen_at, instance=instance)
 
     def _unseen(
         self,
