@@ -33,7 +33,6 @@ from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeptPodsAre, ReadKeptPods
 from actors.pods.roster import PodRoster
 from kernel import PooledActor, Timer
-from manifests.container_resources import ContainerResources
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.pod_lives import (
     DescribePodLives,
@@ -63,8 +62,10 @@ LIST_AGAIN: Final = Seconds(5.0)
 """The same, before the first answer: the question may have been lost with a life of the runtime."""
 LIST_SOON: Final = Seconds(1.0)
 """The same, while a pod is being replaced and others wait for their turn."""
-RECORDS_WITHIN: Final = Seconds(5.0)
-"""How long the disk is waited for. A pod is rather started without what was kept of it."""
+RECORDS_AGAIN: Final = Seconds(5.0)
+"""Between two questions for what was kept: an answer may be lost in a crash."""
+RECORDS_ASKED: Final = 6
+"""So often the disk is asked. Then a pod is rather started without what was kept of it."""
 NODE_WITHIN: Final = Seconds(60.0)
 """How long pods that the Node's labels decide on wait until the cluster shows the Node."""
 
@@ -93,14 +94,13 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     def __init__(self, ports: PodKeeperPorts, memory: PodKeeperMemory) -> None:
         self._ports = ports
         self._memory = memory
-        self._roster = PodRoster(
-            memory.admission, memory.sources, memory.roster, self._kept_resources
-        )
+        self._roster = PodRoster(memory.admission, memory.sources, memory.roster, self._kept_of)
         self._launcher = WorkerLauncher(ports, memory, self._roster, self)
         self._work = KeeperWork(ports, memory, self._roster, self._launcher)
         self._is_going_on = False
         self._listing: Timer | None = None
         self._lists_soon = False
+        self._asked_for_records = 0
         self._has_runtime_answered = False
         """In this life: what it has is taken before everything that waits."""
 
@@ -186,7 +186,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case ReportsOverdue():
                 self._launcher.give_up()
             case RecordsLate():
-                self._note_records({})
+                self._read_records()
             case NodeLate():
                 self._end_wait_for_node()
             case _:
@@ -222,16 +222,16 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     # --- what it asks and answers ----------------------------------------------------------------------
 
     def _read_records(self) -> None:
-        """Ask for what an earlier process has kept, once."""
-        if self._ports.records is None:
+        """Ask for what an earlier process has kept, unless that is known or was asked for often enough."""
+        if self._ports.records is None or self._asked_for_records == RECORDS_ASKED:
             self._note_records({})
         elif self._memory.kept is None:
+            self._asked_for_records += 1
             self._ports.records.tell(ReadKeptPods(reply_to=self._ports.me))
-            self.after(RECORDS_WITHIN, RecordsLate())
+            self.after(RECORDS_AGAIN, RecordsLate())
 
-    def _kept_resources(self, uid: PodUid) -> ContainerResources:
-        kept = (self._memory.kept or {}).get(uid)
-        return {} if kept is None else kept.resources
+    def _kept_of(self, uid: PodUid) -> KeptPod | None:
+        return (self._memory.kept or {}).get(uid)
 
     def _note_records(self, pods: Mapping[PodUid, KeptPod]) -> None:
         if self._memory.kept is None:

@@ -155,6 +155,8 @@ class WorkerLauncher:
         memory = self._memory.workers.get(record.pod.uid)
         if memory is None or memory.wish.since != record.since:
             uid, kept = record.pod.uid, self._memory.kept or {}
+            if memory is not None and self._ports.records is not None:
+                self._ports.records.tell(DropPod(uid=uid))  # it is about the pod before
             memory = WorkerMemory(wish=record.wished(), kept=kept.pop(uid, None))
             self._memory.workers[uid] = memory
         return memory

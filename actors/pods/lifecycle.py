@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from messages.pod_lives import PodLife
-from messages.pods import JsonObject, Pod
+from messages.pods import JsonObject, Pod, PodPhase
 from messages.statuses import PodFailure
 from messages.units import Seconds
 
@@ -96,6 +96,8 @@ class Life:
     """The shortest that anybody asked for; None if nobody asked for any (rule X8)."""
     failure: PodFailure | None = None
     """Why the node ended it. The last one counts (rule X9)."""
+    ended_as: PodPhase | None = None
+    """How it has ended by itself; None if it has not."""
 
     @property
     def is_stopped(self) -> bool:
@@ -113,6 +115,12 @@ class Life:
         self.grace = shorter(self.grace, grace)
         self.failure = failure or self.failure
         self.note(LifeEvent.END)
+
+    def end_by_itself(self, phase: PodPhase) -> None:
+        """Note that the pod has ended by itself, in a terminal ``phase``."""
+        if self.stage is PodLife.SYNC:
+            self.ended_as = phase
+            self.end()
 
     def leave(self) -> None:
         """Note that the pod is being deleted, or was removed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from actors.pods.records import PodKept
 from kernel import Key
 from messages.change_hooks import RolloutGranted
 from messages.objects import ObjectFact, ObjectRead
@@ -80,6 +81,11 @@ class HooksDue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeepingOverdue:
+    """Timer: the disk has not answered that the end of the pod is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlineDue:
     """Timer: the pod may have been active for as long as it may be."""
 
@@ -103,6 +109,8 @@ PodWorkerMessage = (
     | ContainersSignalled
     | RolloutGranted
     | HooksDue
+    | PodKept
+    | KeepingOverdue
 )
 
 

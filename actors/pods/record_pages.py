@@ -20,6 +20,8 @@ from messages.units import Timestamp
 
 PAGE_LIMIT: Final = 256 * 1024
 """Bytes of a page. One with more is nobody's here."""
+_BODY_LIMIT: Final = PAGE_LIMIT - 128
+"""The same without the line before it."""
 _FORM: Final = b"actorlet-pod 1"
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
@@ -48,6 +50,8 @@ class KeptPod:
     """What its probes said, by name of the container, of those that started or became ready."""
     outdated: frozenset[str] = frozenset()
     """Ids of instances that are replaced, since an object that they use changed, or that were."""
+    ended: JsonObject | None = None
+    """Its status, in the API's form, once it has ended by itself: it never runs again. None before."""
 
 
 def kept_pod(
@@ -83,7 +87,14 @@ def page_name(uid: PodUid) -> str:
 
 
 def encoded_page(kept: KeptPod) -> bytes:
-    """Return what is kept as it is on disk."""
+    """Return what is kept as it is on disk. A status that is too long for a page loses all but its phase."""
+    body = _body(kept, kept.ended)
+    if kept.ended is not None and len(body) > _BODY_LIMIT:
+        body = _body(kept, {"phase": kept.ended["phase"]})
+    return b"%s %s\n%s" % (_FORM, _digest(body), body)
+
+
+def _body(kept: KeptPod, ended: JsonObject | None) -> bytes:
     document = {
         "uid": kept.uid,
         "startTime": kept.start_time,
@@ -98,9 +109,9 @@ def encoded_page(kept: KeptPod) -> bytes:
             for name, said in kept.probed.items()
         },
         "outdated": sorted(kept.outdated),
+        "ended": ended,
     }
-    body = json.dumps(document).encode("ascii")
-    return b"%s %s\n%s" % (_FORM, _digest(body), body)
+    return json.dumps(document).encode("ascii")
 
 
 def decoded_page(data: bytes) -> KeptPod | None:
@@ -126,6 +137,7 @@ def decoded_page(data: bytes) -> KeptPod | None:
             for name, (container_id, is_started, is_ready) in document.get("probed", {}).items()
         },
         outdated=frozenset(document.get("outdated", ())),
+        ended=document.get("ended"),
     )
 
 

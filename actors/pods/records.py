@@ -46,6 +46,15 @@ class KeepPod:
     """Keep this of a pod. Coalesced per pod: the newest counts. May repeat."""
 
     kept: KeptPod
+    reply_to: Port[PodKept] | None = None
+    """Who is told once it is kept; None if nobody waits for that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodKept:
+    """What was to be kept of a pod is on disk; or it cannot be, which the log says. May repeat."""
+
+    uid: PodUid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +66,7 @@ class DropPod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadKeptPods:
-    """Asks for what the process before has kept. Answered by one ``KeptPodsAre``."""
+    """Asks for what the process before has kept. Answered by one ``KeptPodsAre``. Coalesced."""
 
     reply_to: Port[KeptPodsAre]
 
@@ -83,6 +92,8 @@ def _pod_of_record(message: RecordKeeperMessage) -> Hashable | None:
             return kept.uid
         case DropPod(uid=uid):
             return uid
+        case ReadKeptPods():
+            return ReadKeptPods
         case _:
             return None
 
@@ -96,6 +107,8 @@ class RecordMemory:
 
     unwritten: dict[PodUid, KeptPod | None] = field(default_factory=dict)
     """What is to be on disk, and may not be yet; None for a page that is to go."""
+    waiting: dict[PodUid, Port[PodKept]] = field(default_factory=dict)
+    """Who is told once the disk has, or refuses, what is kept of a pod."""
     trouble: str = ""
 
 
@@ -104,7 +117,7 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
 
     Owns: the directory.
     Hears: ``KeepPod``, ``DropPod`` (coalesced per pod), ``ReadKeptPods``; its own timer.
-    Tells: who asked ``KeptPodsAre``.
+    Tells: who asked ``KeptPodsAre``, and who waits ``PodKept``.
     Fails when: it has a bug. The next life writes again what may not be on disk.
 
     A page that cannot be read is set aside, and all of these are one line of the log. A disk that is full or
@@ -123,8 +136,10 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
     @override
     def receive(self, message: RecordKeeperMessage, /) -> None:
         match message:
-            case KeepPod(kept=kept):
+            case KeepPod(kept=kept, reply_to=reply_to):
                 self._memory.unwritten[kept.uid] = kept
+                if reply_to is not None:
+                    self._memory.waiting[kept.uid] = reply_to
                 self._write()
             case DropPod(uid=uid):
                 self._memory.unwritten[uid] = None
@@ -140,10 +155,16 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
     # --- writing ---------------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        """Bring onto the disk what is not there yet; give up at the first trouble, and try again later."""
+        """Bring onto the disk what is not there yet, and tell those who wait for that."""
+        if self._memory.unwritten and self._timer is None:
+            self._write_pages()
+        waiting, self._memory.waiting = self._memory.waiting, {}
+        for uid, reply_to in waiting.items():
+            reply_to.tell(PodKept(uid=uid))
+
+    def _write_pages(self) -> None:
+        """Write what is not there yet; give up at the first trouble, and try again later."""
         unwritten = self._memory.unwritten
-        if not unwritten or self._timer is not None:
-            return
         try:
             make_directory(self._directory)
             for uid, kept in tuple(unwritten.items()):

@@ -20,16 +20,16 @@ from actors.pods.pod_records import (
     StopWorker,
     TellWish,
 )
+from actors.pods.record_pages import KeptPod
 from actors.pods.replacements import Replacements
 from actors.pods.roster_steps import STOPPED, RosterMemory, RosterSteps
-from manifests.container_resources import ContainerResources
 from messages.pod_lives import KillPod, PodLife
 from messages.pod_runtime import RuntimePod
 from messages.pods import CONFIG_SOURCE, Pod, PodUid, SourceName
 
 
-def _nothing_kept(_uid: PodUid) -> ContainerResources:
-    return {}
+def _nothing_kept(_uid: PodUid) -> KeptPod | None:
+    return None
 
 
 class PodRoster:
@@ -38,8 +38,8 @@ class PodRoster:
     A pod that is listed for the first time stands in line for its name if it is static, is then admitted or
     refused, and gets a worker. If it is the Node's labels for which it would be refused, it waits until they
     are known. One that ran before the agent did is not refused (rule L9, done better). A pod that is being
-    deleted or has ended needs no admission (rule L8): its worker only cleans up. A pod that comes to request
-    more than there is room for runs on with what it has.
+    deleted or has ended, in an earlier process too, needs no admission (rule L8): its worker only cleans up.
+    A pod that comes to request more than there is room for runs on with what it has.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class PodRoster:
         admission: Admission,
         sources: frozenset[SourceName],
         memory: RosterMemory,
-        kept: Callable[[PodUid], ContainerResources] = _nothing_kept,
+        kept: Callable[[PodUid], KeptPod | None] = _nothing_kept,
     ) -> None:
-        """``kept`` returns the resources with which an earlier process ran a pod."""
+        """``kept`` returns what an earlier process has kept of a pod."""
         self._sources = sources
         self._memory = memory
         self._records = memory.records

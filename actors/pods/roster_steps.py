@@ -33,9 +33,9 @@ from actors.pods.pod_records import (
     TellWish,
 )
 from actors.pods.preemption import PREEMPTED
+from actors.pods.record_pages import KeptPod
 from actors.pods.resizes import Resizes
 from actors.pods.static_names import StaticNames
-from manifests.container_resources import ContainerResources
 from messages.pod_lives import KillPod, PodLife
 from messages.pods import FullName, Pod, PodUid
 from messages.statuses import PodFailure
@@ -88,9 +88,9 @@ class RosterSteps:
         self,
         admission: Admission,
         memory: RosterMemory,
-        kept: Callable[[PodUid], ContainerResources],
+        kept: Callable[[PodUid], KeptPod | None],
     ) -> None:
-        """``kept`` returns the resources with which an earlier process ran a pod."""
+        """``kept`` returns what an earlier process has kept of a pod."""
         self._admission = admission
         self._memory = memory
         self._records = memory.records
@@ -126,13 +126,14 @@ class RosterSteps:
 
     def begin(self, record: PodRecord) -> None:
         """Start a pod, refuse it, or have it wait for its name, the Node or room."""
-        pod = record.pod
+        pod, kept = record.pod, self._kept(record.pod.uid)
+        has_ended = pod.is_terminal or (kept is not None and kept.ended is not None)
         if pod.is_static and not self._memory.names.join(pod.full_name, pod.uid):
             record.stage = RecordStage.IN_LINE
-        elif pod.is_terminal or pod.is_deleting:
+        elif has_ended or pod.is_deleting:
             self.start(record)
         elif record.was_there:
-            self._resizes.take(record, self._kept(pod.uid))
+            self._resizes.take(record, kept.resources if kept is not None else {})
             self.start(record)
         else:
             self._admit(record)

@@ -77,10 +77,11 @@ def followed(
     if before is not None and (back := _goes_back(before.phase, phase)):
         return Followed(before, (back,))
     specified = containers_of(pod)
+    # Of a pod that went while the agent was away there is no specification: it is only being stopped.
     complaints = [
         f"the pod has no container {quoted(name)}"
         for name in report.containers
-        if name not in specified
+        if specified and name not in specified
     ]
     histories: dict[str, ContainerHistory] = {}
     for name, (spec, is_init) in specified.items():

@@ -12,6 +12,7 @@ from messages.pod_runtime import (
     ForgetPod,
     PodObserved,
     PodTrouble,
+    RunPod,
     RuntimePod,
     SandboxObserved,
     SandboxState,
@@ -88,7 +89,8 @@ def nothing_left(command: ForgetPod) -> PodObserved:
 
 
 def _not_started(it: VirtualPod) -> Mapping[str, ContainerHistory]:
-    return waiting_containers(it.pod) if it.pod is not None else {}
+    """Return the containers of a pod that is to run, and that nothing is known of."""
+    return waiting_containers(it.command.pod) if isinstance(it.command, RunPod) else {}
 
 
 def _sandbox(it: VirtualPod, state: FollowedPod) -> SandboxObserved:

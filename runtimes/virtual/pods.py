@@ -122,6 +122,8 @@ def take_command(it: VirtualPod, command: RunPod | StopPod | ForgetPod, now: flo
         if is_news:
             it.retry_at, it.failures = None, 0
         return
+    if isinstance(command, StopPod) and command.pod is not None:
+        it.pod = command.pod
     grace = command.grace if isinstance(command, StopPod) else SHORTEST_GRACE
     stop_by = now + max(grace, SHORTEST_GRACE)
     # It may be shortened, never extended (rule X8).

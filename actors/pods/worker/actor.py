@@ -12,6 +12,7 @@ from actors.pods.orders import (
     CommandAgain,
     DeadlineDue,
     HooksDue,
+    KeepingOverdue,
     ObjectsDue,
     PodWish,
     PodWorkerMessage,
@@ -21,6 +22,7 @@ from actors.pods.orders import (
     VolumesOverdue,
     WorkerGone,
 )
+from actors.pods.records import PodKept
 from actors.pods.worker.changes import HookFact, WorkerChanges
 from actors.pods.worker.commands import WorkerCommands
 from actors.pods.worker.deadline import OVERDUE, WorkerDeadline
@@ -50,7 +52,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     | stage | it tells the runtime | what it hears | and then |
     |---|---|---|---|
-    | sync | ``RunPod``, once its volumes are there | a terminal phase | stops it |
+    | sync | ``RunPod``, once its volumes are there | a terminal phase | has its end kept |
+    | terminating | nothing before its end is kept | ``PodKept`` | stops it |
     | sync | ``RunPod`` | a trouble that is for good | fails and stops it |
     | sync | ``RunPod`` again | an object or a Service of its variables changed | new containers see it |
     | sync | ``RunPod`` again | a startup or liveness probe decided | it goes on, or starts again |
@@ -63,14 +66,15 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     Owns: the life of one pod, and its last status.
     Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``, ``ObjectFact``,
     ``ServicesAre``; ``VolumesAre``, ``VolumesGone``; ``ProbesSay``; ``ContainersSignalled``,
-    ``RolloutGranted``; its own timers.
+    ``RolloutGranted``; ``PodKept``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
     ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
     the keeper of Services ``FollowServices``, if the runtime uses them; the keeper of volumes ``WantVolumes``
     and ``ReleaseVolumes``, if there is one; the keeper of probes ``WantProbes`` and ``ReleaseProbes`` for a
-    pod that has any; the keeper of records ``KeepPod``; the runtime ``SignalContainers``, and the keeper of
-    rollouts ``RolloutMessage``, when an object has changed that the pod acts on.
+    pod that has any; the keeper of records ``KeepPod``, for the end of a pod before it stops the rest; the
+    runtime ``SignalContainers``, and the keeper of rollouts ``RolloutMessage``, when an object has changed
+    that the pod acts on.
     Fails when: it has a bug. The next life tells everything again.
 
     Order: of the wishes and of the observations only the newest counts. An observation with a smaller mark
@@ -88,7 +92,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._memory = memory
         self._address = me
         self._news = WorkerNews(ports, memory)
-        self._keeping = WorkerKeeping(ports, memory)
+        self._keeping = WorkerKeeping(ports, memory, me, self.after)
         self._commands = WorkerCommands(ports, memory, me, self._news)
         self._supply = WorkerSupply(ports, memory, me, self.after)
         self._deadline = WorkerDeadline(memory, self.after)
@@ -100,6 +104,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     @override
     def started(self) -> None:
         memory = self._memory
+        self._keeping.begin()
         self._news.begin(self.clock.wall())
         self._probes = worker_probes(self._ports, memory, self._address, self.after)
         self._changes.begin()
@@ -130,8 +135,13 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             case _:
                 self._do_again(message)
 
-    def _do_again(self, message: DeadlineDue | CommandAgain | RepeatStatus) -> None:
+    def _do_again(
+        self, message: DeadlineDue | CommandAgain | RepeatStatus | PodKept | KeepingOverdue
+    ) -> None:
         match message:
+            case PodKept() | KeepingOverdue():
+                self._memory.is_end_kept = True
+                self._go_on()
             case DeadlineDue():
                 self._go_on()
                 self._news.tell_life()
@@ -177,7 +187,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._run_if_ready()
             case StopStep(grace=grace):
                 self._changes.cancel()
-                if step != self._commands.told:
+                if step != self._commands.told and self._keeping.has_kept_end():
                     left = StopStep(self._keeping.left_of(grace, now))
                     self._commands.stop(self.incarnation, step, left)
             case _:
@@ -237,8 +247,9 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             for trouble in observed.troubles:
                 if trouble.is_for_good:
                     life.end(PodFailure(reason=trouble.reason, message=trouble.message))
-            if phase_of(self._pod, observed) in TERMINAL_PHASES:
-                life.end()
+            phase = phase_of(self._pod, observed)
+            if phase in TERMINAL_PHASES:
+                life.end_by_itself(phase)
 
     def _move(self) -> None:
         """Go on in a new stage."""

@@ -2,23 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from actors.pods.lifecycle import LEAST_GRACE
-from actors.pods.record_pages import ObjectVersion, kept_pod
-from actors.pods.records import KeepPod
+from actors.pods.orders import KeepingOverdue
+from actors.pods.record_pages import KeptPod, ObjectVersion, kept_pod
+from actors.pods.records import KeepPod, PodKept
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from kernel import Port, Timer
 from messages.objects import ObjectId
+from messages.pods import JsonObject, PodPhase
 from messages.units import Seconds, Timestamp
+from stores.statuses.rendering import render_status
+
+KEPT_WITHIN: Final = Seconds(5.0)
+"""How long the disk is waited for before a pod is stopped that has ended by itself."""
 
 
 class WorkerKeeping:
     """Has kept what is to be known of one pod, for one life of its worker."""
 
-    def __init__(self, ports: WorkerPorts, memory: WorkerMemory) -> None:
+    def __init__(
+        self,
+        ports: WorkerPorts,
+        memory: WorkerMemory,
+        me: Port[PodKept],
+        after: Callable[[Seconds, KeepingOverdue], Timer],
+    ) -> None:
         self._records = ports.records
         self._memory = memory
+        self._me = me
+        self._after = after
+        self._is_asked = False
+        """The end of the pod was told to be kept in this life."""
+
+    def begin(self) -> None:
+        """Take that the pod has ended, if an earlier process has kept that: it does not run again."""
+        kept, life = self._memory.kept, self._memory.life
+        if kept is not None and kept.ended is not None and life.ended_as is None:
+            self._memory.is_end_kept = True
+            life.end_by_itself(PodPhase(kept.ended["phase"]))
+
+    def has_kept_end(self) -> bool:
+        """Have kept that the pod has ended by itself. Return whether that is done, or not needed.
+
+        Stopping a pod may remove the only other evidence of its end. One that is leaving needs no record:
+        whoever takes it away does not have it run again.
+        """
+        memory = self._memory
+        life, ended_as = memory.life, memory.life.ended_as
+        if self._records is None or ended_as is None or life.is_leaving or memory.is_end_kept:
+            return True
+        if not self._is_asked:
+            self._is_asked = True
+            before = memory.kept or KeptPod(uid=memory.wish.pod.uid)
+            memory.kept = replace(before, ended=self._end(ended_as))
+            self._records.tell(KeepPod(kept=memory.kept, reply_to=self._me))
+            self._after(KEPT_WITHIN, KeepingOverdue())
+        return False
+
+    def _end(self, ended_as: PodPhase) -> JsonObject:
+        """Return the status of the pod as the next process is to show it."""
+        status = self._memory.status
+        shown = render_status(self._memory.wish.pod, status) if status is not None else {}
+        return {**shown, "phase": ended_as.value}
 
     def keep(self, versions: Mapping[ObjectId, ObjectVersion]) -> None:
         """Have kept what the next process is to know of a pod that runs, if it is not kept already."""

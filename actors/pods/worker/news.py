@@ -39,15 +39,20 @@ class WorkerNews:
         memory = self._memory
         if memory.status is not None:
             return
-        kept = memory.kept.start_time if memory.kept is not None else None
-        began = kept or Timestamp(int(now))
-        shown = status_of(memory.wish.pod.document)
+        kept, pod = memory.kept, memory.wish.pod
+        began = (kept.start_time if kept is not None else None) or Timestamp(int(now))
+        shown = status_of(pod.document)
+        ended = kept.ended if kept is not None and not pod.is_terminal else None
+        if ended is not None:  # nobody was told yet, or only this node knows
+            shown = status_of({"metadata": {"uid": pod.uid}, "status": ended})
         if shown is None:
             memory.status = PodStatus(
                 phase=PodPhase.PENDING, conditions=(), observed=None, start_time=began
             )
         else:
             memory.status = replace(shown, start_time=shown.start_time or began)
+        if ended is not None:
+            self.tell_status()
 
     def note_mirror(self) -> None:
         """Count restarts on from those that the mirror shows of an earlier process.

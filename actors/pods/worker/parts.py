@@ -63,6 +63,8 @@ class WorkerMemory:
     """The last one that was taken, or the first one."""
     kept: KeptPod | None = None
     """What is on disk of it, if an earlier process kept it or this one did."""
+    is_end_kept: bool = False
+    """That it has ended by itself is on disk; or it cannot be."""
     has_needs: bool = False
     """It follows objects or Services, or has been following them in a life that crashed."""
     has_volumes: bool = False

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
+from typing_extensions import override
 
 from actors.pods import records
 from actors.pods.node_view import NodeView
@@ -20,14 +21,17 @@ from actors.pods.records import (
     DropPod,
     KeepPod,
     KeptPodsAre,
+    PodKept,
     ReadKeptPods,
     RecordKeeper,
     RecordMemory,
 )
 from kernel import Port, Runtime
 from messages.objects import Change, ObjectKind
+from messages.pod_lives import PodLife
 from messages.pod_runtime import RunPod
-from messages.pods import API, FILE, Pod, PodUid
+from messages.pods import API, FILE, Pod, PodPhase, PodUid, SourceName
+from messages.statuses import PodFailure
 from messages.units import Timestamp
 from tests.support.builders import make_pod
 from tests.support.kernel.stage import Stage, stage_of
@@ -110,6 +114,28 @@ def test_a_full_disk_is_said_once_and_everything_is_written_when_it_has_room(
     ]
 
 
+def test_who_waits_is_told_once_a_page_is_on_disk_and_not_later_than_it_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[PodUid, list[str]]] = []
+
+    class Waits(Port[PodKept]):
+        @override
+        def tell(self, message: PodKept, /) -> None:
+            heard.append((message.uid, sorted(each.name for each in tmp_path.iterdir())))
+
+    def broken(_file: Path, _data: bytes) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with keeper_stage(tmp_path) as play:
+        play.tell(RECORD_KEEPER, KeepPod(kept=WEB, reply_to=Waits()))
+        assert heard == [(WEB.uid, ["web.json"])]
+        monkeypatch.setattr(records, "write_file", broken)
+        play.tell(RECORD_KEEPER, KeepPod(kept=WEB, reply_to=Waits()))
+        play.tell(RECORD_KEEPER, KeepPod(kept=WEB, reply_to=Waits()))
+        assert [uid for uid, _ in heard] == [WEB.uid] * 3
+
+
 def test_a_crash_while_writing_loses_nothing(tmp_path: Path) -> None:
     memory = RecordMemory(unwritten={WEB.uid: WEB})
     keeper = (RECORD_KEEPER, lambda _play: RecordKeeper(tmp_path, memory))
@@ -163,9 +189,22 @@ def test_a_disk_that_does_not_answer_keeps_no_pod_from_running(world: LivesWorld
     records_of(world).hangs = True
     with lives_stage(world=world) as lives:
         lives.lists(FILE, make_pod("web"))
+        lives.play.advance(29.0)
         assert lives.ran() == []
-        lives.play.advance(5.0)
+        lives.play.advance(1.0)
         assert lives.ran() == ["start web/main#0"]
+
+
+def test_an_answer_of_the_disk_that_is_lost_is_asked_for_again(world: LivesWorld) -> None:
+    job = api_pod("job", spec={"restartPolicy": "Never"})
+    records_of(world).pods[job.uid] = KeptPod(uid=job.uid, ended={"phase": "Succeeded"})
+    records_of(world).hangs = True
+    with lives_stage(world=world) as lives:
+        lives.lists(API, job)
+        records_of(world).hangs = False
+        lives.play.advance(5.0)
+        assert lives.status(job).phase is PodPhase.SUCCEEDED
+        assert lives.ran() == []
 
 
 def test_a_change_while_no_agent_was_there_is_decided_at_the_next_start(world: LivesWorld) -> None:
@@ -242,6 +281,115 @@ def test_a_grace_of_an_earlier_stop_says_nothing_once_the_pod_runs_again(world: 
         lives.lists(FILE, web)
         lives.lists(FILE)
         assert "stop web 30" in lives.commanded()
+
+
+def lost(world: LivesWorld) -> None:
+    """Have the machine know nothing any more, and nobody of the next process know what was told."""
+    world.machine.forget_commands()
+    world.machine.pods.clear()
+    world.statuses.newest.clear()
+
+
+@pytest.mark.parametrize(("source", "policy"), [(FILE, "Never"), (API, "OnFailure")])
+def test_a_pod_that_has_ended_is_shown_so_by_the_next_process_and_not_run_whatever_the_runtime_has(
+    world: LivesWorld, source: SourceName, policy: str
+) -> None:
+    job = make_pod("job", source=source, spec={"restartPolicy": policy})
+    with lives_stage(world=world) as lives:
+        lives.lists(source, job)
+        lives.exits(job)
+        before = lives.status(job)
+        assert lives.lives()[job.uid] is PodLife.TERMINATED
+    lost(world)
+    with lives_stage(world=world) as lives:
+        lives.play.advance(100.0)
+        lives.lists(source, job)
+        after = lives.status(job)
+        assert (after.phase, after.start_time) == (PodPhase.SUCCEEDED, before.start_time)
+        assert after.observed is not None
+        ended = after.observed.containers["main"].current
+        assert ended is not None
+        assert (ended.exit_code, ended.finished_at is None) == (0, False)
+        assert lives.lives()[job.uid] is PodLife.TERMINATED
+        lives.worker_crashes(job)
+        assert "start job/main#0" not in lives.ran()[1:]
+
+
+def test_a_pod_that_ended_and_that_the_runtime_tells_to_run_after_all_is_stopped(
+    world: LivesWorld,
+) -> None:
+    job = make_pod("job", spec={"restartPolicy": "Never"})
+    records_of(world).pods[job.uid] = KeptPod(uid=job.uid, ended={"phase": "Failed"})
+    world.machine.has_running(job)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        assert "stop job/main#0" in lives.ran()
+        assert lives.status(job).phase is PodPhase.FAILED
+
+
+def test_nothing_of_a_pod_that_ended_is_removed_before_the_disk_has_its_end(
+    world: LivesWorld,
+) -> None:
+    job = make_pod("job", spec={"restartPolicy": "Never"})
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        records_of(world).hangs = True
+        lives.exits(job, 7)
+        assert lives.status(job).phase is PodPhase.FAILED
+        lives.worker_crashes(job)
+        assert lives.commanded() == ["run job"]
+        lives.play.advance(5.0)
+        assert lives.commanded() == ["stop job 30"]  # a disk that does not answer is done without
+
+
+def test_a_pod_that_is_removed_while_the_disk_takes_its_end_waits_for_no_disk(
+    world: LivesWorld,
+) -> None:
+    job = make_pod("job", spec={"restartPolicy": "Never"})
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        records_of(world).hangs = True
+        lives.exits(job)
+        lives.lists(FILE)
+        assert lives.commanded() == ["run job", "stop job 30", "forget job"]
+        assert records_of(world).pods == {}
+
+
+def test_a_pod_that_ended_takes_no_room_after_a_restart_and_is_not_refused(
+    world: LivesWorld,
+) -> None:
+    world.node = NodeView(name="node", allocatable={"cpu": 1000, "pods": 10})
+    job, web = requesting("job", "1"), requesting("web", "1")
+    records_of(world).pods[job.uid] = KeptPod(uid=job.uid, ended={"phase": "Succeeded"})
+    with lives_stage(world=world) as lives:
+        lives.lists(API, job, web)
+        assert lives.status(job).phase is PodPhase.SUCCEEDED
+        assert lives.ran() == ["start web/main#0"]
+
+
+def test_a_uid_that_is_added_anew_has_a_life_of_its_own_in_the_next_process_too(
+    world: LivesWorld,
+) -> None:
+    job = make_pod("job", uid="fixed", spec={"restartPolicy": "Never"})
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        lives.exits(job)
+        lives.lists(FILE)
+        lives.lists(FILE, job)
+        assert lives.lives()[job.uid] is PodLife.SYNC
+        kept_now = records_of(world).pods[job.uid]
+        assert kept_now.ended is None
+
+
+def test_a_pod_that_a_node_ends_for_its_own_sake_is_not_kept_as_one_that_ended_by_itself(
+    world: LivesWorld,
+) -> None:
+    web = make_pod("web")
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, web)
+        lives.kills(web, PodFailure(reason="Evicted", message="no memory"))
+        assert lives.status(web).phase is PodPhase.FAILED
+        assert records_of(world).pods[web.uid].ended is None
 
 
 def test_a_pod_without_records_is_kept_nowhere(lives: LivesStage) -> None:

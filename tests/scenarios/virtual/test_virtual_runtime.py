@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from messages.pod_runtime import (
     ContainerState,
@@ -221,6 +222,31 @@ def test_a_pod_that_the_provider_alone_knows_can_be_stopped(stage: VirtualStage)
     mark = stage.stops(WEB.uid, grace=1.0)
     assert stage.provider.drain() == ["stop web 1"]
     assert stage.last().mark == mark
+
+
+def test_a_pod_that_went_while_the_agent_was_away_is_stopped_without_a_warning(
+    stage: VirtualStage,
+) -> None:
+    told = PodReport(namespace="default", name="web", containers={"main": ContainerReport()})
+    stage.provider.reports = {WEB.uid: told}
+    stage.advance(1.0)
+    with capture_logs() as lines:
+        stage.stops(WEB.uid, grace=1.0)
+    assert stage.provider.drain() == ["stop web 1"]
+    assert [line for line in lines if line["log_level"] == "warning"] == []
+    assert stage.warnings() == []
+
+
+def test_a_pod_that_ended_before_this_process_is_shown_by_its_specification(
+    stage: VirtualStage,
+) -> None:
+    stage.provider.reports = {WEB.uid: PodReport(containers={"main": ContainerReport(exit_code=7)})}
+    stage.advance(1.0)
+    mark = stage.stops(WEB.uid, pod=WEB)
+    told = stage.last()
+    current = told.containers["main"].current
+    assert current is not None
+    assert (told.mark, current.exit_code) == (mark, 7)
 
 
 def test_many_pods_are_run_with_a_bounded_number_of_calls_at_a_time(stage: VirtualStage) -> None:

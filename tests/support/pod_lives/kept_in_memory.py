@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import override
 
 from actors.pods.record_pages import KeptPod
-from actors.pods.records import DropPod, KeepPod, KeptPodsAre, ReadKeptPods
+from actors.pods.records import DropPod, KeepPod, KeptPodsAre, PodKept, ReadKeptPods
 from kernel import Port
 from messages.pods import PodUid
 
@@ -20,8 +20,10 @@ class KeptInMemory(Port[KeepPod | DropPod | ReadKeptPods]):
     @override
     def tell(self, message: KeepPod | DropPod | ReadKeptPods, /) -> None:
         match message:
-            case KeepPod(kept=told):
+            case KeepPod(kept=told, reply_to=reply_to):
                 self.pods[told.uid] = told
+                if reply_to is not None and not self.hangs:
+                    reply_to.tell(PodKept(uid=told.uid))
             case DropPod(uid=uid):
                 self.pods.pop(uid, None)
             case ReadKeptPods(reply_to=reply_to):

@@ -109,10 +109,11 @@ class VirtualStage:
         self.tell(RunPod(pod=pod, mark=mark, reply_to=self.worker, objects=objects))
         return mark
 
-    def stops(self, uid: PodUid, grace: float = 30.0) -> Mark:
+    def stops(self, uid: PodUid, grace: float = 30.0, pod: Pod | None = None) -> Mark:
         """Have a pod stopped; return the mark of the command."""
         mark = self.mark()
-        self.tell(StopPod(uid=uid, mark=mark, reply_to=self.worker, grace=Seconds(grace)))
+        seconds = Seconds(grace)
+        self.tell(StopPod(uid=uid, mark=mark, reply_to=self.worker, grace=seconds, pod=pod))
         return mark
 
     def forgets(self, uid: PodUid) -> Mark:

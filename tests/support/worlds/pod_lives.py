@@ -18,6 +18,7 @@ from messages.pod_runtime import ForgetPod, RunPod, StopPod
 from messages.pods import Pod, SourceName
 from messages.sources import SourceListed
 from tests.support.crash_matrix import Outcome, StoryRun, World
+from tests.support.pod_lives.kept_in_memory import KeptInMemory
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld
 from tests.support.pod_lives.plain_runtime import ContainerExits
 from tests.support.services.plain_watches import PlainWatches
@@ -34,7 +35,7 @@ class PodLivesWorld(World):
     )
 
     def __init__(self, run: StoryRun) -> None:
-        self.lives = LivesStage(LivesWorld(watches=PlainWatches()))
+        self.lives = LivesStage(LivesWorld(watches=PlainWatches(), records=KeptInMemory()))
         super().__init__(run, self.lives.tree())
         self.lives.play = self.play
         self.lives.workers_port = lambda: self._port_of_victims(PODS)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from actors.pods.record_pages import (
+    PAGE_LIMIT,
     KeptPod,
     ObjectVersion,
     decoded_page,
@@ -28,12 +31,21 @@ KEPT = KeptPod(
     objects={SETTINGS: ObjectVersion("uid", "7")},
     resources={"main": {"requests": {"cpu": "1"}}},
     probed={"main": ProbeVerdict(is_ready=False, container_id="c1")},
+    ended={"phase": "Failed", "containerStatuses": [{"name": "main"}]},
 )
 
 
 @pytest.mark.parametrize("kept", [KEPT, KeptPod(uid=PodUid(""))])
 def test_what_was_written_is_read(kept: KeptPod) -> None:
     assert decoded_page(encoded_page(kept)) == kept
+
+
+def test_of_an_end_that_is_too_long_for_a_page_the_phase_is_kept() -> None:
+    said = [{"name": f"c{number}", "message": "é" * 4000} for number in range(30)]
+    kept = replace(KEPT, ended={"phase": "Failed", "containerStatuses": said})
+    page = encoded_page(kept)
+    assert len(page) <= PAGE_LIMIT
+    assert decoded_page(page) == replace(KEPT, ended={"phase": "Failed"})
 
 
 @pytest.mark.parametrize(
