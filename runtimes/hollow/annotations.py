@@ -126,6 +126,7 @@ OF_CONTAINERS: Final[AnnotationTable] = {
     "ready-after": ("ready_after", parse_span),
     "started-after": ("started_after", parse_span),
     "unready-after": ("unready_after", parse_span),
+    "unready-for": ("unready_for", parse_span),
     "hangs-after": ("hangs_after", parse_span),
     "time-to-stop": ("to_stop", parse_span),
     "ignores-sigterm": ("ignores_sigterm", _switch),
@@ -198,6 +199,10 @@ def read_strictly(said: HollowAnnotations) -> Mapping[str, Any]:
             raise UnreadableAnnotationError(f"annotation {PREFIX}{each.key} {error}") from None
         if each.what in OF_CONTAINERS:
             fields[field] = value
+    if "unready_for" in fields and "unready_after" not in fields:
+        raise UnreadableAnnotationError(
+            f"annotation {PREFIX}unready-for needs {PREFIX}unready-after"
+        )
     return fields
 
 

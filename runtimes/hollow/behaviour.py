@@ -53,6 +53,8 @@ class ContainerBehaviour:
     """When its startup probe begins to succeed."""
     unready_after: Span | None = None
     """When its readiness probe begins to fail; None for never."""
+    unready_for: Span | None = None
+    """How long it fails then, before both begin anew; None for good."""
     hangs_after: Span | None = None
     """When none of its probes gets an answer any more; None for never."""
     message: str = ""

@@ -161,7 +161,10 @@ class HollowProbes:
         period, answered = float(probe.watch.spec.period), probe.next_at
         following = answered + period
         if probe.last is not None and _is_settled(probe.count, probe.last):
-            change = next((each for each in _changes(machine, record) if each > answered), inf)
+            change = min(
+                (each for each in _changes(machine, record, answered) if each > answered),
+                default=inf,
+            )
             skipped = (
                 inf if change == inf else max(0, ceil((change - following) / period - _ALMOST))
             )
@@ -236,8 +239,7 @@ def outcome_at(
     if kind is ProbeKind.READINESS:
         if elapsed < machine.drawn_for(record, "ready_after"):
             return _failure("hollow: not ready yet")
-        unready = behaviour.unready_after
-        if unready is not None and elapsed >= machine.drawn_for(record, "unready_after"):
+        if _is_unready(machine, record, elapsed):
             return _failure("hollow: not ready any more")
     return _outcome_of_command(record, watch)
 
@@ -254,15 +256,32 @@ def _outcome_of_command(record: ContainerRecord, watch: RunProbe) -> ProbeOutcom
     return _failure(f"the command exited with code {code}") if code else _SUCCESS
 
 
-def _changes(machine: HollowMachine, record: ContainerRecord) -> Iterator[float]:
-    """Yield when answers may become others, in order."""
+def _is_unready(machine: HollowMachine, record: ContainerRecord, elapsed: float) -> bool:
+    """Return whether the readiness probe fails, for good or until it succeeds again."""
     behaviour = record.behaviour
-    moments = [machine.drawn_for(record, "started_after"), machine.drawn_for(record, "ready_after")]
-    if behaviour.unready_after is not None:
-        moments.append(machine.drawn_for(record, "unready_after"))
+    if behaviour.unready_after is None:
+        return False
+    ready = machine.drawn_for(record, "unready_after")
+    if behaviour.unready_for is None:
+        return elapsed >= ready
+    turn = ready + machine.drawn_for(record, "unready_for")
+    return turn > 0 and elapsed % turn >= ready
+
+
+def _changes(machine: HollowMachine, record: ContainerRecord, elapsed: float) -> Iterator[float]:
+    """Yield when answers may become others: the next moment after ``elapsed`` is among them."""
+    behaviour = record.behaviour
+    yield machine.drawn_for(record, "started_after")
+    yield machine.drawn_for(record, "ready_after")
     if behaviour.hangs_after is not None:
-        moments.append(machine.drawn_for(record, "hangs_after"))
-    yield from sorted(moments)
+        yield machine.drawn_for(record, "hangs_after")
+    if behaviour.unready_after is not None:
+        ready = machine.drawn_for(record, "unready_after")
+        unready = machine.drawn_for(record, "unready_for") if behaviour.unready_for else 0.0
+        turns = floor(elapsed / (ready + unready)) if unready else 0
+        for turn in range(turns, turns + 2):
+            began = turn * (ready + unready)
+            yield from (began, began + ready)
 
 
 def _is_same(probe: HollowProbe, watch: RunProbe) -> bool:

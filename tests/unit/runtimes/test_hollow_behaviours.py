@@ -126,12 +126,13 @@ def test_every_annotation_of_a_container_is_read() -> None:
         pre_stop_error="unable",
         started_after="12s",
         unready_after="13s",
+        unready_for="15s",
         hangs_after="14s",
         ends_by_signal="SIGHUP",
     )
     assert {field for field, _ in OF_CONTAINERS.values()} == {
         *("to_create", "create_error", "to_start", "run_for", "exits", "message", "ready_after"),
-        *("started_after", "unready_after", "hangs_after", "ends_by_signal"),
+        *("started_after", "unready_after", "unready_for", "hangs_after", "ends_by_signal"),
         *("to_stop", "stop_ending", "ignores_sigterm", "resize_error", "exec_exit_code"),
         *("for_post_start", "post_start_error", "for_pre_stop", "pre_stop_error"),
     }
@@ -150,6 +151,7 @@ def test_every_annotation_of_a_container_is_read() -> None:
     assert (found.for_post_start, found.post_start_error) == (span(10), "unwilling")
     assert (found.for_pre_stop, found.pre_stop_error) == (span(11), "unable")
     assert (found.started_after, found.unready_after) == (span(12), span(13))
+    assert found.unready_for == span(15)
     assert (found.hangs_after, found.ends_by_signal) == (span(14), "SIGHUP")
 
 
@@ -157,6 +159,7 @@ def test_every_annotation_of_a_container_is_read() -> None:
     ("said", "complaint"),
     [
         ({"run_for": "soon"}, "run-for should be a duration"),
+        ({"unready_for": "5s"}, "unready-for needs hollow.actorlet/unready-after"),
         ({"run_for": "-1s"}, "run-for should be a duration"),
         ({"run_for__main": "87601h"}, "run-for.main should be at most 87600h"),
         ({"time_to_pull": "x"}, "time-to-pull should be a duration"),

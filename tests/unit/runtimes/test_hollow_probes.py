@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 import pytest
+import yaml
 
 from messages.probes import ProbeKey, ProbeKind, ProbeResult
 from messages.units import Seconds, Timestamp
 from probes.specs import probe_of
 from probes.watching import OnlyProbes, ProbeIs, ProbeTarget, RestProbe, RunProbe
 from runtimes.container_runtime import CallRuntime, RunSandbox, StartContainer, StopSandbox
+from runtimes.hollow.annotations import PREFIX
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.machine import Instant
 from runtimes.hollow.rules import HollowRules
 from tests.support.kernel.probe import Probe
+from tests.support.project.examples import EXAMPLES
 from tests.support.runtimes.hollow_stage import creation, hollow_pod
 
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE
@@ -101,6 +105,14 @@ def test_a_probe_passes_at_once_and_then_costs_nothing() -> None:
             [(0.0, ""), (10.0, "not ready any more"), (12.0, "not ready any more")],
         ),
         (
+            READINESS,
+            {"unready_after": "25s", "unready_for": "15s"},
+            [
+                *((0.0, ""), (25.0, "not ready any more"), (27.0, "not ready any more")),
+                *((40.0, ""),),
+            ],
+        ),
+        (
             LIVENESS,
             {"hangs_after": "10s"},
             [(10.0, "no answer within 1 s, it hangs"), (12.0, "no answer within 1 s, it hangs")],
@@ -112,6 +124,48 @@ def test_annotations_say_when_probes_fail(
 ) -> None:
     told = Probed(kind, **said).until(60.0)
     assert [(at, text.removeprefix("hollow: ")) for at, _, text in told] == expected
+
+
+@pytest.mark.parametrize(
+    ("ready", "unready", "expected"),
+    [
+        ("8s", "8s", [0.0, 8.0, 10.0, 16.0, 24.0, 26.0, 32.0, 40.0, 42.0, 48.0]),
+        ("500ms", "10s", [0.0, 1.0, 3.0, 21.0, 22.0, 24.0, 42.0, 43.0, 45.0]),
+        ("8s", "0s", [0.0]),
+        ("0s", "0s", [0.0]),
+        ("0s", "5s", [0.0]),
+    ],
+)
+def test_readiness_comes_and_goes_by_turns_for_as_long_as_the_container_runs(
+    ready: str, unready: str, expected: list[float]
+) -> None:
+    probed = Probed(READINESS, unready_after=ready, unready_for=unready)
+    assert [at for at, *_ in probed.until(48.0)] == expected
+    successes, failures, _ = probed.counts(48.0)
+    assert successes + failures == 49
+
+
+def said_by_example(name: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the container of ``examples/manifests``, and what its pod's annotations say."""
+    pod = yaml.safe_load((EXAMPLES / "manifests" / f"{name}.yaml").read_text())
+    annotations = pod["metadata"]["annotations"]
+    (container,) = pod["spec"]["containers"]
+    names = {key.removeprefix(PREFIX).replace("-", "_"): key for key in annotations}
+    return container, {name: annotations[key] for name, key in names.items()}
+
+
+def test_the_example_that_comes_and_goes_is_ready_and_not_ready_by_turns() -> None:
+    container, said = said_by_example("comes-and-goes")
+    results = [
+        told for _, told, _ in Probed(READINESS, container["readinessProbe"], **said).until(48.0)
+    ]
+    assert [told for told, _ in groupby(results)] == 3 * [SUCCESS, FAILURE] + [SUCCESS]
+
+
+def test_the_example_that_gets_stuck_is_not_alive_ten_seconds_after_its_start() -> None:
+    container, said = said_by_example("gets-stuck")
+    probed = Probed(LIVENESS, container["livenessProbe"], **said)
+    assert probed.until(60.0)[-1][:2] == (11.0, FAILURE)
 
 
 def test_a_container_that_is_not_alive_is_asked_no_more() -> None:
