@@ -77,7 +77,7 @@ class AgentConsole(ContainerConsole):
         answer = await self._ask(ExecInContainer(id=container_id, command=command), within)
         if not isinstance(answer, ExecEnded):
             raise ConsoleError("the runtime has no answer to that")
-        return CommandEnded(exit_code=answer.exit_code, output=answer.output)
+        return CommandEnded(exit_code=answer.exit_code, output=answer.output, note=answer.note)
 
     async def _from_answers(
         self, asked: LogAsked, still_runs: StillRuns | None

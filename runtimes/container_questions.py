@@ -47,6 +47,8 @@ class ExecEnded:
     exit_code: int
     output: str = field(default="", repr=False)
     """What it wrote to its standard output."""
+    note: str = ""
+    """What people should know of it, beside that: one line, or empty."""
 
 
 class LogLine(NamedTuple):

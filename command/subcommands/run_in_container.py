@@ -61,4 +61,6 @@ def command(
     if code is None:
         raise StrangeAnswerError("the agent does not say how the command ended: another version?")
     sys.stdout.buffer.write(text(answer, "output").encode(errors="replace"))
+    if note := text(answer, "note"):
+        click.echo(note, err=True)
     context.exit(int(code) & 0xFF)

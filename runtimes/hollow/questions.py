@@ -29,6 +29,8 @@ from runtimes.hollow.machine import HollowMachine, not_found, refused
 from runtimes.hollow.records import ContainerRecord
 from runtimes.hollow.rules import drawn
 
+NOTHING_RUN: Final = "hollow: nothing was run"
+"""Said of a command that is not plain: it has an exit code, and nothing else."""
 _SHARE: Final = Span(Seconds(0.3), Seconds(0.9))
 """How much of what it requests a container uses."""
 _CPU: Final = 0.01
@@ -60,10 +62,8 @@ def answer_of(
 
 def _exec(record: ContainerRecord, command: tuple[str, ...]) -> ExecEnded:
     outcome = run(command) if command else None
-    if record.behaviour.exec_exit_code:
-        return ExecEnded(exit_code=record.behaviour.exec_exit_code)
-    if outcome is None:
-        return ExecEnded(exit_code=0)
+    if record.behaviour.exec_exit_code or outcome is None:
+        return ExecEnded(exit_code=record.behaviour.exec_exit_code, note=NOTHING_RUN)
     output = "".join(f"{said.text}\n" for said in outcome.says)
     return ExecEnded(exit_code=outcome.exit_code, output=output)
 

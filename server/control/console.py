@@ -37,6 +37,8 @@ class CommandEnded:
 
     exit_code: int
     output: str = field(repr=False)
+    note: str = ""
+    """What people should know of it, in one line; empty for nothing."""
 
 
 StillRuns = Callable[[], Awaitable[bool]]

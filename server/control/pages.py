@@ -90,7 +90,10 @@ class ControlPages:
             ended = await self._console.run(instance.id, command, within)
         except ConsoleError as error:
             raise web.HTTPConflict(text=str(error)) from None
-        return await json_answer(request, {"exitCode": ended.exit_code, "output": ended.output})
+        answer = {"exitCode": ended.exit_code, "output": ended.output}
+        return await json_answer(
+            request, {**answer, **({"note": ended.note} if ended.note else {})}
+        )
 
     async def _asked_for(self, request: web.Request, *, previous: bool) -> tuple[Pod, Instance]:
         pod, document = await self._pod(request.match_info["uid"])

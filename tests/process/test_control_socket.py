@@ -81,6 +81,7 @@ def error(answer: tuple[int, str]) -> tuple[int, str]:
         ("logs two -c one --since 2099-01-01T00:00:00Z", 0, "", ""),
         ("exec web -- echo hello", 0, "hello\n", ""),
         ("exec web -- sh -c exit\\ 7", 7, "", ""),
+        ("exec web -- nginx -t", 0, "", "hollow: nothing was run\n"),
         (
             "logs two",
             1,

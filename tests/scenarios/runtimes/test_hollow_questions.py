@@ -116,7 +116,7 @@ def test_a_command_in_a_container_ends_as_it_says(
 def test_an_annotation_says_how_commands_end(hollow: HollowStage) -> None:
     container = hollow.started(hollow_pod(exec_exit_code="7")).id
     answer = ask(hollow, ExecInContainer(id=container, command=("true",)))
-    assert answer == ExecEnded(exit_code=7)
+    assert answer == ExecEnded(exit_code=7, note="hollow: nothing was run")
 
 
 def test_a_container_uses_a_part_of_what_it_requests(hollow: HollowStage) -> None:
