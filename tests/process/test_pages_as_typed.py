@@ -68,6 +68,17 @@ def test_a_crash_on_request_is_shown_as_the_page_on_concepts_says(
         terminal.carry_out(each)
 
 
+def test_the_metrics_are_written_for_a_textfile_collector_as_the_page_on_alerts_says(
+    agent: OnExamples, tmp_path: Path
+) -> None:
+    terminal = Terminal(tmp_path, agent.runs())
+    for each in commands(ROOT / "docs/alerts.md"):
+        terminal.carry_out(each)
+    written = (tmp_path / "actorlet.prom").read_text()
+    assert "\nactorlet_pods{" in written
+    assert not any(line.startswith(("process_", "python_")) for line in written.splitlines())
+
+
 @pytest.mark.parametrize(
     ("page", "shown", "fits"),
     [
