@@ -24,7 +24,7 @@ _GONE_LEN = 8
 """How many gone UIDs of one name are remembered: more than a watch is ever behind."""
 
 Touched: TypeAlias = dict[FullName, bool]
-"""Names of which something changed; True if it is their static pod."""
+"""Names of which something changed; True if it is their static pod, or whoever else had the name went."""
 
 
 @dataclass(slots=True)
@@ -208,10 +208,16 @@ class MirrorIndex:
         touched: Touched = {}
         for change in changes:
             if change.op is Op.REMOVE:
+                self._free(change.pod, touched)
                 self._remove(change.pod.uid, touched)
             else:
                 self._put(change.pod, touched)
         return touched
+
+    def _free(self, pod: Pod, touched: Touched) -> None:
+        """Note that an ordinary pod went: a mirror that waits for its name need not wait any longer."""
+        if pod.uid not in self._places and pod.full_name in self._records:
+            touched[pod.full_name] = True
 
     def _put(self, pod: Pod, touched: Touched) -> None:
         is_mirror = not pod.is_static and is_mirror_of_node(pod, self._node_name)

@@ -7,7 +7,8 @@ stale (quirks Q2 and Q4).
 
 Several pods may claim one name. All of them are known by UID and listed. The oldest is found by name until
 its source removes it, even if it is terminal or terminating; it shadows the others. If several sources tell
-one UID, the oldest claim is the pod, and shadows the others too.
+one UID, the oldest claim is the pod, and shadows the others too. A pod that has only to be ended
+(``is_to_be_ended``) is shadowed by no name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from messages.pods import (
+    API,
     CONFIG_HASH,
     CONFIG_MIRROR,
     FullName,
@@ -33,6 +35,11 @@ from stores.pods.index_results import (
     Turnover,
     UidTranslations,
 )
+
+
+def is_to_be_ended(pod: Pod) -> bool:
+    """Return whether ``pod`` waits at the API server for this node to end it, whoever has its name."""
+    return pod.source == API and pod.is_deleting and not pod.is_mirror
 
 
 def is_mirror_pod_of(mirror: Pod, pod: Pod) -> bool:
@@ -187,7 +194,8 @@ class PodIndex:
     def shadow_of(self, pod: Pod) -> Pod | None:
         """Return the pod that shadows ``pod``: the holder of its UID or of its name.
 
-        ``None`` for a pod that is served, for a mirror that holds its UID, and for an unknown pod.
+        ``None`` for a pod that is served, for a mirror that holds its UID, for a pod that holds its UID and
+        has only to be ended, and for an unknown pod.
         """
         claimants = self._by_uid.all(pod.uid)
         if pod.source not in {claimant.source for claimant in claimants}:
@@ -195,12 +203,15 @@ class PodIndex:
         known = claimants[0]
         if known.source != pod.source:
             return known
-        holder = known if known.is_mirror else self.get_by_full_name(known.full_name)
+        if known.is_mirror or is_to_be_ended(known):
+            return None
+        holder = self.get_by_full_name(known.full_name)
         return None if holder is known else holder
 
     def shadowed(self) -> tuple[Shadow, ...]:
         """Return every pod that another shadows by its UID or its name, and that other."""
-        return (*self._by_uid.shadows(), *self._pod_names.shadows())
+        by_name = (each for each in self._pod_names.shadows() if not is_to_be_ended(each.pod))
+        return (*self._by_uid.shadows(), *by_name)
 
     def counts(self) -> PodCounts:
         """Return how many pods there are of each kind, at no cost."""

@@ -1,8 +1,9 @@
 """The pods of all sources, and which of them are served. PodManager owns this.
 
 A pod is *served* if it holds both its UID and its name, and no source that held one of them before has yet
-to list again after a restart. The rest of the agent is told of served pods only. The others are known and
-listed, and wait. ``take`` brings in one listing and returns what it changed about the served pods.
+to list again after a restart. A pod of the API server that is being deleted needs no name: it is served for
+its end, which nobody else brings about. The rest of the agent is told of served pods only. The others are
+known and listed, and wait. ``take`` brings in one listing and returns what it changed about the served pods.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from messages.units import Timestamp
 from stores.pods.claims import ClaimHolders, Claims
 from stores.pods.comparison import difference
 from stores.pods.first_seen import FirstSeen
-from stores.pods.index import PodIndex
+from stores.pods.index import PodIndex, is_to_be_ended
 from stores.pods.merge import SourceMemory, merge
 
 _ORDER = {op: place for place, op in enumerate(Op)}
@@ -175,7 +176,7 @@ class ServedPods:
             return known
         if pod is None or self.index.shadow_of(pod) is not None:
             return None
-        if self._holders.awaited(pod, self._sources) is not None:
+        if not is_to_be_ended(pod) and self._holders.awaited(pod, self._sources) is not None:
             self._held.add(uid)
             return None
         return pod

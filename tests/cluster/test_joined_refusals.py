@@ -6,6 +6,7 @@ import pytest
 
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_pods import status
 from tests.support.agent.process import eventually, manifest
 from tests.support.apiserver.subjects import pod
 
@@ -84,6 +85,29 @@ def test_a_static_pod_waits_for_a_bound_pod_of_its_name(
     eventually(lambda: bound not in shared.pods().values())
     eventually(lambda: [each["verdict"] for each in shared.manifest_verdicts()] == ["accepted"])
     assert shared.warnings("web") == []
+
+
+def test_a_bound_pod_that_waits_for_the_name_of_a_static_pod_is_deleted_as_any_other(
+    shared: JoinedAgent, onlooker: Onlooker
+) -> None:
+    onlooker.admin.add(pod("web-n1", node=""))
+    shared.serve("web")
+    static = eventually(shared.pods)
+    shows_the_trouble(shared, onlooker, "web")
+    target = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "n1"}}
+    onlooker.create(
+        "/api/v1/namespaces/default/pods/web-n1/binding", {**target, "metadata": {"name": "web-n1"}}
+    )
+    shared.serve("db")  # later than the binding: both are known once this one has its mirror
+    eventually(lambda: onlooker.pod("db-n1"))
+    assert status(onlooker, "web-n1").get("phase") == "Pending"
+
+    onlooker.admin.remove("pods", "default", "web-n1", grace=1)
+    eventually(lambda: {*onlooker.mirrors()} == {"db-n1", "web-n1"})
+    mirrors = onlooker.mirrors()
+    eventually(lambda: shared.warnings("web") == [])
+    assert shared.pods()["web-n1"] == static["web-n1"]
+    assert onlooker.mirrors() == mirrors
 
 
 def test_a_missing_namespace_is_a_verdict_and_the_mirror_follows_once_it_is_there(

@@ -12,6 +12,7 @@ from messages.changes import Op, PodChange
 from messages.pod_manager import PodFact, PodsAre, PodsChanged
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
 from messages.units import Timestamp
+from stores.pods.index import is_to_be_ended
 from stores.pods.served_pods import ServedPods, ServedPodsMemory, Taken
 from tests.support.builders import make_pod
 from tests.support.pods.pod_picture import PodPicture
@@ -45,6 +46,8 @@ class Model:
     def __init__(self) -> None:
         self.lists: dict[SourceName, dict[PodUid, FullName]] = {}
         """What each source told last, in this life or in an earlier one."""
+        self.to_be_ended: set[PodUid] = set()
+        """Pods that are being deleted at the API server. They need no name."""
         self.claims: dict[tuple[SourceName, PodUid], tuple[int, int, FullName]] = {}
         self._tick = 0
 
@@ -70,7 +73,8 @@ class Model:
             if uid not in holders:
                 holders[uid] = source
                 names.setdefault(name, uid)
-        return {uid: holders[uid] for uid in names.values()}
+        ending = {uid for uid in self.to_be_ended if holders.get(uid) == API}
+        return {uid: holders[uid] for uid in {*names.values(), *ending}}
 
 
 class LedgerModel(RuleBasedStateMachine):
@@ -134,7 +138,14 @@ class LedgerModel(RuleBasedStateMachine):
             self.picture.apply(fact)
         self.told[source] = pods
         self.model.take(source, admitted(pods), claim_order(taken.listed))
+        if source == API:
+            # Two of one UID in a listing: the first one counts.
+            first = {pod.uid: pod for pod in reversed(pods)}
+            kept = [first[uid] for uid in admitted(pods)]
+            self.model.to_be_ended = {pod.uid for pod in kept if pod.is_deleting}
         for pod in self.picture.removed[removals_before:]:
+            if is_to_be_ended(pod):
+                continue  # whoever listed it again took its deletion back, and another has its name
             # Only if no source, in this life or an earlier one, told it there last.
             tellers = [key for key, name in self.places().items() if (key[1], name) == place(pod)]
             assert tellers == []

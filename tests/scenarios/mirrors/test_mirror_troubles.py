@@ -200,6 +200,24 @@ def test_a_name_that_is_taken_is_a_verdict_and_once_it_is_free_the_mirror_stays(
     assert stage.described().create_errors.keys() == {"name_taken"}
 
 
+def test_a_name_that_a_pod_of_this_node_had_is_taken_as_soon_as_that_has_ended(
+    stage: MirrorStage,
+) -> None:
+    stage.store.add(ordinary_pod(WEB))
+    stage.serves(FILE, WEB)
+    stage.store.remove("pods", "default", WEB.name, grace=0)
+    stage.store.add(ordinary_pod(WEB, NODE))
+    stage.advance(120.0)
+    stage.asked()
+    stage.removes(grace=30)
+    stage.settle()
+    stage.removes()
+    stage.settle()
+    # No time has passed: the next attempt would have come up to 20 s later.
+    assert stage.asked() == ["GET web-n1", "POST web-n1"]
+    assert stage.mirrors() == ["web-n1: web-1"]
+
+
 def test_a_pod_that_took_the_name_is_not_touched(stage: MirrorStage) -> None:
     taken = stage.store.add(ordinary_pod(WEB, NODE))
     stage.serves(FILE, WEB)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from messages.changes import Op
 from messages.pod_manager import PodFact, PodsAre, PodsChanged
 from messages.pods import Pod, PodUid
+from stores.pods.index import is_to_be_ended
 
 
 class PodPicture:
@@ -38,7 +39,8 @@ class PodPicture:
                         self._remove(change.pod.uid)
                     else:
                         self.pods[change.pod.uid] = change.pod
-        assert _all_differ([pod.full_name for pod in self.pods.values() if not pod.is_mirror])
+        named = (pod for pod in self.pods.values() if not (pod.is_mirror or is_to_be_ended(pod)))
+        assert _all_differ([pod.full_name for pod in named])
 
     def names(self) -> list[str]:
         """Return the names of the pods, in their order."""

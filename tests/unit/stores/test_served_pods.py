@@ -65,6 +65,35 @@ def test_a_pod_whose_name_is_taken_waits_and_follows(node: Node) -> None:
     assert node.pods.waiting(HTTP) == {}
 
 
+def test_a_pod_whose_name_is_taken_is_served_for_its_end_when_it_is_deleted(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    assert node.take(API, make_pod("web", uid="u2")) == []
+    assert node.take(API, make_pod("web", uid="u2", deleting=True)) == ["ADD u2 api"]
+    assert node.pods.waiting(API) == {}
+    assert node.pods.index.shadowed() == ()
+    # Nobody else tells these two apart by the name.
+    assert node.take(API, make_pod("web", uid="u2", deleting=True)) == []
+    assert node.take(API) == ["REMOVE u2 api"]
+    assert node.served(FILE) == ["web"]
+
+
+def test_a_pod_that_is_served_for_its_end_stays_so_over_a_crash(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    ending = make_pod("web", uid="u2", deleting=True)
+    node.take(API, ending)
+    node.crash()
+    node.take(API, ending)
+    assert node.served(API) == node.served(FILE) == ["web"]
+    assert node.take(FILE, pod("web", "u1")) == []
+    assert node.served(API) == node.served(FILE) == ["web"]
+
+
+def test_a_pod_that_is_being_deleted_holds_its_name_until_it_is_gone(node: Node) -> None:
+    node.take(API, make_pod("web", uid="u2", deleting=True))
+    assert node.take(FILE, pod("web", "u1")) == []
+    assert node.take(API) == ["REMOVE u2 api", "ADD u1 file"]
+
+
 def test_a_pod_that_another_source_tells_too_changes_its_keeper_without_going(node: Node) -> None:
     node.take(FILE, pod("web", "u1"))
     assert node.take(HTTP, pod("web", "u1")) == []
