@@ -232,6 +232,7 @@ class Joined:
         ports = LeasePorts(
             calls=to.calls,
             registrar=to.registrar,
+            watches=to.watches,
             me=to.lease_keeper,
         )
         return LeaseKeeper(

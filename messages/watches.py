@@ -143,6 +143,15 @@ class TargetListed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListAllAnew:
+    """The API server was put back into its past: every target is listed anew at once.
+
+    A watch from a version that does not exist yet would be silent, and what was told may never have been.
+    May repeat.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeWatches:
     """Asks for the state of the watches. Answered by one ``WatchesDescribed``."""
 
@@ -183,5 +192,5 @@ class WatchesDescribed:
     """Requests by status code, host and method, as in ``CallsDescribed``."""
 
 
-WatchesMessage: TypeAlias = Watch | Unwatch | ListTarget | DescribeWatches
+WatchesMessage: TypeAlias = Watch | Unwatch | ListTarget | ListAllAnew | DescribeWatches
 """The messages that the keeper of watch streams receives from others."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from manifests.times import rfc3339_micro
 from messages.api import ApiRequest, Verb
@@ -16,7 +17,41 @@ from messages.units import Seconds, Timestamp
 NAMESPACE = "kube-node-lease"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 
+FEWEST_RISES: Final = 3
+"""Revisions that must have risen this often before a fall means anything. The API calls them opaque: a server
+whose revisions are no count is not taken for one that was restored again and again."""
+
 _TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The revisions that the API server gave to our renewals of the Lease, one after the other.
+
+    Each renewal is a write that changes the Lease and is sent after the last one was answered. So its
+    revision is higher, whichever API server answers and whatever any cache holds: all of them write to one
+    etcd. Answers to anything else are not compared: what was read may come from a cache, a write that
+    changes nothing has the revision of an earlier one, and other kinds may be in an etcd of their own.
+    """
+
+    revision: int | None = None
+    """That of the last renewal; None before the first, and if it was no number."""
+    rises: int = 0
+    """How often the revision rose in a row."""
+    fell_from: int | None = None
+    """The revision before the last renewal, if that says that the past was put back: from a backup of
+    etcd, or by another cluster in place of this one."""
+
+    def after(self, renewed: JsonObject) -> History:
+        """Return the history with ``renewed``, the answer to one more renewal."""
+        text = (renewed.get("metadata") or {}).get("resourceVersion")
+        if not isinstance(text, str) or not (text.isascii() and text.isdecimal()):
+            return History()
+        revision = int(text)
+        if self.revision is None or revision > self.revision:
+            return History(revision=revision, rises=self.rises + (self.revision is not None))
+        is_fall = revision < self.revision and self.rises >= FEWEST_RISES
+        return History(revision=revision, fell_from=self.revision if is_fall else None)
 
 
 def look(node: str) -> ApiRequest:

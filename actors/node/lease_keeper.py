@@ -40,6 +40,7 @@ from messages.node import (
 )
 from messages.pods import JsonObject
 from messages.units import Seconds
+from messages.watches import ListAllAnew
 
 RENEWALS: Final = 4
 """Renewals within the duration of the Lease, as a kubelet makes. Three may fail before the Node is lost."""
@@ -88,6 +89,7 @@ class LeasePorts:
 
     calls: Port[CallApi]
     registrar: Port[FollowNode | FollowRegistrar]
+    watches: Port[ListAllAnew]
     me: Port[NodeFact | RegistrarLives]
     """Its own address, which outlives a crash: what it subscribes with."""
 
@@ -98,7 +100,8 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
     Owns: the Lease as the API server answered it last.
     Hears: ``NodeIs``, ``NodeIsGone`` and ``RegistrarLives`` from the registrar, answers to its calls,
     ``LeaseDue``.
-    Tells: the registrar ``FollowNode`` and ``FollowRegistrar``, once in each life.
+    Tells: the registrar ``FollowNode`` and ``FollowRegistrar``, once in each life; the watches
+    ``ListAllAnew`` when a renewal shows that the API server was put back into its past.
     Fails when: there is a bug. After any failure of the API server it waits and tries again.
 
     One call is in flight at a time, and none while nothing is due. A known Lease is renewed without a GET
@@ -118,6 +121,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._owner: NodeUid | None = None
         self._may_send = not waits_for_node
         self._lease: JsonObject | None = None
+        self._history = lease.History()
         self._ours = ""
         """The time of our last renewal. Empty while an unanswered renewal may have arrived."""
         self._reported_others: set[str] = set()
@@ -219,11 +223,23 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
             self._look_for_others(answer.outcome)
             return
         self._ours = lease.renew_time(answer.outcome)
+        self._note_revision(answer.outcome)
         self._immediate_steps = 0
         self._retries.succeeded(LeaseOperation.RENEW)
         if self._next is not None:
             self._next.cancel()
         self._next = self.after(jittered(self._period, 0.04), LeaseDue())
+
+    def _note_revision(self, renewed: JsonObject) -> None:
+        """Have everything listed anew if the history of the API server went back."""
+        self._history = self._history.after(renewed)
+        if self._history.fell_from is not None:
+            _log.warning(
+                "the API server is older than it was, so everything is listed anew: from a backup?",
+                revision=self._history.revision,
+                before=self._history.fell_from,
+            )
+            self._ports.watches.tell(ListAllAnew())
 
     def _look_for_others(self, found: JsonObject) -> None:
         """Warn once if somebody else renews the Lease, and so reports the Node too."""

@@ -29,6 +29,7 @@ from kube.streams.rules import WatchRules
 from messages.port import Port
 from messages.watches import (
     DescribeWatches,
+    ListAllAnew,
     ListTarget,
     Unwatch,
     Watch,
@@ -61,7 +62,8 @@ class Watches(Actor[WatchesOwnMessage]):
 
     Owns: who wants what, and the loop that all streams run on. Has a thread of its own, since closing the
     streams takes up to a second.
-    Hears: ``Watch``, ``Unwatch``, ``ListTarget``, ``DescribeWatches``; ``WatchLoopEnded`` from the loop.
+    Hears: ``Watch``, ``Unwatch``, ``ListTarget``, ``ListAllAnew``, ``DescribeWatches``; ``WatchLoopEnded``
+    from the loop.
     Tells: subscribers every ``WatchFact`` of their targets; askers ``TargetListed`` and
     ``WatchesDescribed``. All from the loop's thread. At the end of its life, however it ends:
     ``WatchFailed`` for each target that does not fail already, and LOST to those who wait for a list.
@@ -117,6 +119,8 @@ class Watches(Actor[WatchesOwnMessage]):
             case ListTarget():
                 if not self._loop.call(lambda keeper: keeper.list_once(message)):
                     message.reply_to.tell(lost_answer(message))
+            case ListAllAnew():
+                self._loop.call(lambda keeper: keeper.list_all_anew())
             case DescribeWatches():
                 self._loop.call(lambda keeper: keeper.describe(message))
             case WatchLoopEnded(bug=bug):

@@ -126,6 +126,17 @@ class Follower:
         elif self.task is not None and not self._lists_as_asked(mark):
             self._wake_up.send(self.task)
 
+    def list_anew(self) -> None:
+        """Make the next round a list, also if a list is under way: that may be from before.
+
+        It starts at once unless the watch waits for its next attempt. It demands the version seen, which a
+        server that was put back into its past does not have: then it is read from etcd.
+        """
+        if self._resting:
+            self._lists_next = True
+        elif self.task is not None:
+            self._wake_up.send(self.task)
+
     def stop(self) -> None:
         """Stop following."""
         self._wake_up.withdraw()

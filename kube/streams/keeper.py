@@ -89,6 +89,11 @@ class WatchKeeper:
         self._one_off_lists[task] = asked
         task.add_done_callback(self._answer)
 
+    def list_all_anew(self) -> None:
+        """List every target anew, whatever it is doing: what was told of it may never have been."""
+        for follower in self._followers.values():
+            follower.list_anew()
+
     def unwatch(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
         """Tell ``subscriber`` nothing more of ``target``. Without other subscribers its watch ends."""
         follower = self._followers.get(target)

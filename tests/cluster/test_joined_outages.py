@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from actors.node.lease import FEWEST_RISES
 from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
 from tests.support.agent.process import eventually
 from tests.support.apiserver.subjects import pod
@@ -106,6 +107,40 @@ def test_an_api_server_that_is_restarted_time_and_again_leaves_every_mirror_as_i
     assert onlooker.admin.get("nodes", "n1")["metadata"]["uid"] == node["metadata"]["uid"]
     assert agent.log().count("created mirror pod") == 1
     assert agent.requests("DELETE") == 0
+
+
+def renewals(onlooker: Onlooker, times: int) -> None:
+    """Return once the Lease was renewed so many times."""
+    seen: list[object] = []
+
+    def is_over() -> bool:
+        lease = onlooker.lease()
+        if lease not in seen:
+            seen.append(lease)
+        return len(seen) > times
+
+    eventually(is_over)
+
+
+def test_a_backup_that_is_put_back_is_noticed_with_the_next_renewal_of_the_lease(
+    agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster
+) -> None:
+    agent.joins()
+    old = onlooker.admin.add(pod("old"))["metadata"]["uid"]
+    eventually(lambda: agent.pods() == {"old": old})
+    backup = cluster.back_up()
+    onlooker.admin.remove("pods", "default", "old")
+    new = onlooker.admin.add(pod("new"))["metadata"]["uid"]
+    eventually(lambda: agent.pods() == {"new": new}, PLENTY)
+    renewals(onlooker, times=FEWEST_RISES + 2)
+
+    cluster.put_back(backup)
+    # By its silence alone a watch would be given up after two minutes or more.
+    eventually(lambda: agent.pods() == {"old": old}, PLENTY)
+    assert agent.log().count("the API server is older than it was") == 1
+    # And the watches go on from there.
+    later = onlooker.admin.add(pod("later"))["metadata"]["uid"]
+    eventually(lambda: agent.pods() == {"old": old, "later": later})
 
 
 def test_an_agent_that_starts_before_its_api_server_serves_static_pods_and_joins_later(

@@ -178,3 +178,18 @@ def test_a_watch_from_a_version_that_the_server_has_not_got_is_followed_by_a_lis
         watches.watch(PODS)
         watches.next_list()
         assert watches.next_list().resource_version == "5"
+
+
+def test_after_a_backup_was_put_back_a_target_is_listed_anew_though_its_watch_is_open() -> None:
+    too_new = refuse_with(504, "Timeout", **TOO_LARGE)
+    found = listing(secret_list("12", secret("web", "11")))
+    script = Script([listing(secret_list("9000")), too_new, found], [stream()])
+    with watched_server(script) as (server, watches):
+        watches.watch(PODS)
+        assert watches.next_list().resource_version == "9000"
+        watches.wait_until_open(1)
+        watches.list_all_anew()
+        assert watches.next_list().resource_version == "12"
+        watches.wait_until(lambda described: [*described.reconnects] == ["asked"])
+        # Not what a cache has that does not know of the backup.
+        assert "resourceVersion" not in lists(server)[-1]

@@ -14,6 +14,7 @@ from tests.support.kube.watch_stage import (
     PODS,
     WEB,
     Answer,
+    Held,
     Script,
     listing,
     quick_rules,
@@ -168,6 +169,16 @@ def test_a_watch_that_stayed_silent_for_long_is_followed_by_a_list() -> None:
         assert watches.next_list().resource_version == "12"
         # Once at least: the stream that came next says nothing either.
         assert set(watches.described().reconnects) == {"silent"}
+
+
+def test_a_list_that_is_under_way_when_a_backup_is_put_back_is_made_again() -> None:
+    held = Held(listing(secret_list("9000")))
+    script = Script([held, listing(secret_list("12"))], [stream()])
+    with watched_server(script) as (server, watches):
+        watches.watch(WEB)
+        server.wait_until(lambda: len(server.requests) == 1)
+        watches.list_all_anew()
+        assert watches.next_list().resource_version == "12"
 
 
 def test_a_list_that_takes_too_long_is_a_failure_of_its_own() -> None:

@@ -17,6 +17,7 @@ from tests.support.apiserver.fake_api import ALWAYS, FakeCalls, asks
 from tests.support.node.node_stage import FATES_OF_A_CALL, NodeStage, node_stage
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+N1, LIST_AND_WATCH = "metadata.name=n1", ("list", "watch")
 LOOKED, CREATED, RENEWED = f"GET {LEASES}/n1", f"POST {LEASES}", f"PUT {LEASES}/n1"
 
 
@@ -108,6 +109,33 @@ def test_a_conflict_now_and_then_never_waits(node: NodeStage) -> None:
 
     renewals = [renewal_with_a_conflict() for _ in range(5)]
     assert renewals == [[RENEWED, LOOKED, RENEWED]] * 5
+
+
+def test_a_backup_that_is_put_back_has_everything_listed_anew_with_the_next_renewal(
+    node: NodeStage,
+) -> None:
+    put_back = node.store.back_up()
+    node.play.advance(52.0)
+    put_back()
+    node.asked()
+    node.api.watches.asked()
+    assert lease_asked(node, 10.4) == [RENEWED, LOOKED, RENEWED]
+    assert node.api.watches.asked() == [f"{verb} /api/v1/nodes ({N1})" for verb in LIST_AND_WATCH]
+    # Once: from here on the revisions rise as before.
+    node.play.advance(100.0)
+    assert node.api.watches.asked() == []
+
+
+def test_a_renewal_that_is_not_answered_or_not_needed_says_nothing_of_backups(
+    node: NodeStage,
+) -> None:
+    node.play.advance(52.0)
+    node.api.watches.asked()
+    node.api.calls.lose_answers(when=asks(Verb.UPDATE, LEASES))
+    node.play.advance(31.5)
+    somebody_deletes_the_lease(node)
+    node.play.advance(31.5)
+    assert node.api.watches.asked() == []
 
 
 def test_conflicts_without_end_are_met_with_waits(node: NodeStage) -> None:

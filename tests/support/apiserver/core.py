@@ -173,6 +173,18 @@ class ApiCore:
             self.history.compact()
             self._pages.forget()
 
+    def back_up(self) -> Callable[[], None]:
+        """Return what puts everything back as it is now, versions too, as a backup of etcd does."""
+        with self._lock:
+            objects, version = dict(self._objects), self.history.version
+
+        def put_back() -> None:
+            with self._lock:
+                self._objects = dict(objects)
+                self.history.go_back(version)
+
+        return put_back
+
     def bring_back(self, document: JsonObject) -> None:
         """Have an object as it was, under its old UID, as a backup that is restored does."""
         with self._lock:

@@ -18,6 +18,7 @@ from typing_extensions import override
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.port import Port
 from messages.watches import (
+    ListAllAnew,
     ListTarget,
     ObjectsAre,
     TargetListed,
@@ -71,7 +72,7 @@ class _Followed:
 
 
 @dataclass(slots=True)
-class FakeWatches(Port[Watch | Unwatch | ListTarget]):
+class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
     """Tells who watches what changes, while it changes; lists at once, unless lists are held."""
 
     _store: ApiStore
@@ -88,7 +89,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget]):
     _asked: list[str] = field(default_factory=list)
 
     @override
-    def tell(self, message: Watch | Unwatch | ListTarget, /) -> None:
+    def tell(self, message: Watch | Unwatch | ListTarget | ListAllAnew, /) -> None:
         match message:
             case Watch():
                 self._watch(message)
@@ -103,6 +104,9 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget]):
                         reply_to, TargetListed(target=target, mark=mark, outcome=outcome)
                     ),
                 )
+            case ListAllAnew():
+                for followed in self._all():
+                    self._list(followed)
             case _:
                 assert_never(message)
 

@@ -69,6 +69,13 @@ class History:
         self.compacted = self.version
         self._changes.clear()
 
+    def go_back(self, version: int) -> None:
+        """Have what came after ``version`` never have been. Nobody is told."""
+        self.version = version
+        kept = [change for change in self._changes if change.version <= version]
+        self._changes.clear()
+        self._changes.extend(kept)
+
     def follow(self, since: int, listener: Callable[[Change], None]) -> Callable[[], None]:
         """Tell ``listener`` every change after ``since``; return what ends it. Raises a 410."""
         if since < self.compacted:

@@ -22,6 +22,7 @@ from messages.pods import JsonObject, Pod
 from messages.units import Seconds
 from messages.watches import (
     DescribeWatches,
+    ListAllAnew,
     ListTarget,
     Unwatch,
     Watch,
@@ -112,7 +113,7 @@ class StoreWatches(PooledActor[WatchesOwnMessage]):
             case Unwatch(target=target, subscriber=subscriber):
                 self._memory.forget(target, subscriber)
                 self._streams.tell(message)
-            case ListTarget():
+            case ListTarget() | ListAllAnew():
                 self._streams.tell(message)
             case DescribeWatches(reply_to=reply_to):
                 streams = len(self._streams.targets)

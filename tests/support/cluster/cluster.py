@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -115,6 +117,28 @@ class Cluster:
         """Have etcd forget all versions but the present ones. What the API server caches, it keeps."""
         revision = self._ask_etcd("/v3/kv/range", {"key": "AA=="})["header"]["revision"]
         self._ask_etcd("/v3/kv/compaction", {"revision": revision, "physical": True})
+
+    def back_up(self) -> Path:
+        """Copy all that is stored, while nothing runs for that. Return where the copy is."""
+        backup = self._folder / f"etcd-backup-{len([*self._folder.glob('etcd-backup-*')])}"
+        self._restart_on(lambda data: shutil.copytree(data, backup))
+        return backup
+
+    def put_back(self, backup: Path) -> None:
+        """Have stored what was stored when ``backup`` was made, and nothing of what came later."""
+
+        def replace(data: Path) -> None:
+            shutil.rmtree(data)
+            shutil.copytree(backup, data)
+
+        self._restart_on(replace)
+
+    def _restart_on(self, work: Callable[[Path], object]) -> None:
+        self.stop_api_server()
+        self._etcd.kill()
+        work(self._folder / "etcd")
+        self._etcd.start(self._etcd_is_ready)
+        self.start_api_server()
 
     def stop(self) -> None:
         """End both programs."""

@@ -29,6 +29,7 @@ from messages.port import Port
 from messages.units import Seconds
 from messages.watches import (
     DescribeWatches,
+    ListAllAnew,
     ListTarget,
     ObjectsAre,
     TargetListed,
@@ -325,7 +326,11 @@ class WatchStage:
         assert isinstance(told, WatchFailed), told
         return told
 
-    def _tell(self, message: Watch | Unwatch | ListTarget) -> None:
+    def list_all_anew(self) -> None:
+        """Say that the API server was put back into its past."""
+        self._tell(ListAllAnew())
+
+    def _tell(self, message: Watch | Unwatch | ListTarget | ListAllAnew) -> None:
         self.stage.system.address(WATCHES).tell(message)
 
 

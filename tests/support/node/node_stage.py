@@ -196,7 +196,7 @@ def node_stage(
     def make_keeper(play: Stage) -> LeaseKeeper:
         asked = play.port(NODE_REGISTRAR) if registrar else node.wishes
         me = play.port(LEASE_KEEPER)
-        ports = LeasePorts(calls=api.calls, registrar=asked, me=me)
+        ports = LeasePorts(calls=api.calls, registrar=asked, watches=api.watches, me=me)
         waits = rules.own_label is not None
         return LeaseKeeper(rules.name, Seconds(40.0), ports, waits_for_node=waits)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.node.lease import creation, look, other_holder, owners, renewal
+from actors.node.lease import History, creation, look, other_holder, owners, renewal
 from messages.api import Verb
 from messages.node import NodeUid
 from messages.units import Seconds, Timestamp
@@ -117,3 +117,37 @@ def test_an_earlier_node_is_replaced_as_owner_and_others_stay() -> None:
     earlier = {**OWNER, "uid": "u0"}
     other: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "name": "n1", "uid": "c1"}
     assert owners([other, earlier], "n1", UID) == [OWNER, other]
+
+
+def falls(*versions: Any) -> list[bool]:
+    """Return after each renewal, by its version, whether it shows that the past was put back."""
+    history, found = History(), []
+    for version in versions:
+        history = history.after({"metadata": {"resourceVersion": version}})
+        found.append(history.fell_from is not None)
+    return found
+
+
+def test_a_revision_that_is_lower_than_the_last_one_shows_that_the_past_was_put_back() -> None:
+    assert falls("9", "10", "200", "1000", "999", "1001") == [False] * 4 + [True, False]
+
+
+def test_a_backup_after_a_backup_is_noticed_once_the_revisions_have_risen_again() -> None:
+    assert falls(*"12345", "3", *"456", "9", "2") == [False] * 5 + [True] + [False] * 4 + [True]
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [
+        ["5", "5", "5", "5", "5"],
+        ["1", "2", "3", "2"],
+        ["b", "a", "9", "8"],
+        ["1", "2", "3", "4", "x", "3"],
+        ["1", "2", "3", "4", None, "3"],
+        ["1", "2", "3", "4", "٣"],
+        ["5", "1", "7", "2", "6", "3", "8", "1"],
+    ],
+    ids=["same", "few", "text", "text-between", "none", "other-digits", "random"],
+)
+def test_revisions_that_are_no_count_show_nothing(versions: list[str | None]) -> None:
+    assert not any(falls(*versions))
