@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from actors.pods.record_pages import decoded_page
 from messages.pods import JsonObject
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
@@ -30,6 +31,13 @@ def file_probe(name: str, **fields: Any) -> JsonObject:
     command = {"exec": {"command": ["test", "-e", f"/told/{name}"]}}
     # Within a second a busy machine runs no command.
     return {**command, "periodSeconds": 1, "timeoutSeconds": 20, **fields}
+
+
+def is_recorded_as_ready(agent: WholeAgent) -> bool:
+    """Return whether the only pod's readiness is on disk: what was shown a moment ago may not be yet."""
+    pages = (agent.root_dir / "pod-records").glob("*.json")
+    kept = [decoded_page(each.read_bytes()) for each in pages]
+    return any(said.is_ready for pod in kept if pod is not None for said in pod.probed.values())
 
 
 def condition(agent: WholeAgent, name: str, kind: str = "Ready") -> str:
@@ -134,6 +142,7 @@ def test_what_was_ready_stays_ready_when_the_agent_is_killed(agent: WholeAgent) 
     )
     eventually(lambda: condition(agent, "web") == "True", PATIENT)
     before = agent.status("web")["containerID"]
+    eventually(lambda: is_recorded_as_ready(agent), PATIENT)
     agent.dies()
     (agent.told / "web.started").unlink()  # it is not asked for again
     agent.begins()
