@@ -16,6 +16,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 from structlog.testing import capture_logs
 
+from tests.support import flaky
 from tests.support.canary import LOOKOUT
 
 pytest_plugins = [
@@ -40,6 +41,11 @@ def pytest_configure() -> None:
     """Let what tests start be interrupted: a shell has its background ignore SIGINT, which is passed on."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests fail that are known to do so now and then."""
+    flaky.let_fail(items, flaky.read_flaky(flaky.FILE.read_text("utf-8")))
 
 
 def _drop(_logger: object, _method: str, event: MutableMapping[str, Any]) -> NoReturn:
