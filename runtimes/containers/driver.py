@@ -11,7 +11,7 @@ from manifests.priorities import is_critical
 from messages.pod_runtime import ContainerState, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import CreateContainer
+from runtimes.container_runtime import CreateContainer, StopContainer
 from runtimes.containers.agenda import PodAgenda
 from runtimes.containers.calls import ContainerCalls, is_start
 from runtimes.containers.clocks import Clocks
@@ -55,6 +55,7 @@ class PodDriver:
             trouble = PodTrouble(reason="RuntimeIsAway", message=self.away)
             self.teller.tell_trouble(record, trouble)
         elif record.is_in_doubt:
+            self._shorten_stops(record, moment.now)
             self._look(record, moment.now)
         elif record.wanted is Wanted.NOTHING:
             self._drop_if_empty(record)
@@ -71,6 +72,19 @@ class PodDriver:
                 self.examine(record, moment())
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _shorten_stops(self, record: RuntimeRecord, now: Seconds) -> None:
+        """Shorten stops that are under way: that needs no look, and the look waits for their ends."""
+        stops = {
+            call.step.request.id
+            for call in record.calls
+            if isinstance(call.step.request, StopContainer)
+        }
+        if not stops or not record.is_stopping:
+            return
+        for step in self._decide(record, self._situation(record, now)).steps:
+            if isinstance(step.request, StopContainer) and step.request.id in stops:
+                self._make(record, step, now)
 
     def _look(self, record: RuntimeRecord, now: Seconds) -> None:
         if record.paused_until > now:
@@ -117,6 +131,7 @@ class PodDriver:
             busy=record.busy() if record.calls else {},
             notes=record.notes or {},
             hooks=record.hooks or {},
+            stops=record.stops or {},
             verdicts=record.verdicts,
             objects=record.objects,
             unread=record.unread,
@@ -153,6 +168,8 @@ class PodDriver:
             record.notes_of(step.target).replaced_id = step.replaces
         if record.shape is not None and record.shape.has_hooks:
             self.hooks.note_start(record, step)
+        if isinstance(step.request, StopContainer):
+            record.note_stop(step.request, now)
         self.calls.send(record, step, now)
         sayings = when_sent(step)
         if sayings:

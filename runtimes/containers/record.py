@@ -23,7 +23,7 @@ from messages.port import Port
 from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
-from runtimes.container_runtime import LookAtPod, PodIdentity, SandboxContents
+from runtimes.container_runtime import LookAtPod, PodIdentity, SandboxContents, StopContainer
 from runtimes.containers.hook_notes import HookKey, HookRun
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import PodShape
@@ -97,6 +97,8 @@ class RuntimeRecord:
     notes: dict[str, ContainerNotes] | None = None
     hooks: dict[HookKey, HookRun] | None = None
     """Of instances that are there. None for most pods."""
+    stops: dict[str, Seconds] | None = None
+    """By id: when each instance that was told to stop is killed. None for most pods."""
     calls: tuple[Call, ...] = ()
     pull_began: Seconds | None = None
     """When the first of its images began to be pulled."""
@@ -143,6 +145,14 @@ class RuntimeRecord:
         if self.notes is None:
             self.notes = {}
         return self.notes.setdefault(name, ContainerNotes())
+
+    def note_stop(self, stop: StopContainer, now: Seconds) -> None:
+        """Note that an instance is told to stop. Its grace counts from the first time on."""
+        before = self.stops or {}
+        there = {one.id for each in self.contents for one in each.containers}
+        self.stops = {known: until for known, until in before.items() if known in there}
+        until = Seconds(now + stop.grace)
+        self.stops[stop.id] = min(until, before.get(stop.id, until))
 
     def busy(self) -> dict[str, Flight]:
         """Return the requests that are in flight, by what they change."""

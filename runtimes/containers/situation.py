@@ -68,6 +68,8 @@ class PodSituation:
     notes: Mapping[str, ContainerNotes] = field(default_factory=dict)
     hooks: Mapping[HookKey, HookRun] = field(default_factory=dict)
     """The hooks that are due or were called, of instances that are there."""
+    stops: Mapping[str, Seconds] = field(default_factory=dict)
+    """By id: when each instance that was told to stop is killed."""
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
     unread: Mapping[ObjectId, str] = field(default_factory=dict)

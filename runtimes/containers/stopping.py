@@ -54,7 +54,7 @@ def kill(now: PodSituation, instance: ContainerObserved, ending: Killing, draft:
     if flight is None:
         left = grace_after_hook(now, instance, ending, draft)
         if left is not None:
-            request = StopContainer(id=instance.id, grace=left)
+            request = StopContainer(id=instance.id, grace=_rest_of(now, instance, left, ending))
             step = Step(name, request)
             if not is_called:
                 step = Step(name, request, ending.why, ending.replaces)
@@ -63,6 +63,17 @@ def kill(now: PodSituation, instance: ContainerObserved, ending: Killing, draft:
         left = max(ending.grace, ending.least) if is_called else ending.grace
         if now.now + left + WORTH_SHORTENING < flight.sent_at + flight.request.grace:
             draft.steps.append(Step(name, StopContainer(id=instance.id, grace=left)))
+
+
+def _rest_of(
+    now: PodSituation, instance: ContainerObserved, grace: Seconds, ending: Killing
+) -> Seconds:
+    """Return ``grace``, or what is left of an earlier one, if nobody knows what became of that stop.
+
+    The instance may never have heard of it, so it has the least that is left after a hook.
+    """
+    until = now.stops.get(instance.id)
+    return grace if until is None else min(grace, Seconds(max(ending.least, until - now.now)))
 
 
 def stop_everything(

@@ -10,7 +10,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
-from messages.pod_runtime import NO_MARK, ContainerState, Mark, RunPod, SandboxState
+from messages.pod_runtime import (
+    NO_MARK,
+    ContainerState,
+    Mark,
+    ProbeVerdict,
+    RunPod,
+    SandboxState,
+)
 from messages.pods import Pod, PodPhase
 from messages.services import ClusterPort, ClusterService
 from runtimes.container_runtime import (
@@ -707,6 +714,51 @@ def test_a_grace_only_ever_gets_shorter(stage: ScriptedStage) -> None:
     assert stage.containers.taken() == ["stop c2 within 5"]
     mark = stage.stop(ONE, grace=0)
     assert stage.containers.taken()[0] == "stop c2 within 0"
+    assert stage.last().mark == mark
+
+
+@pytest.mark.parametrize("what", ["a crash", "an outage"])
+def test_a_stop_that_is_lost_is_told_again_with_what_is_left_of_its_grace(
+    stage: ScriptedStage, what: str
+) -> None:
+    stage.run(ONE)
+    stage.containers.taken()
+    stage.containers.ignores_stop = {"a"}
+    stage.run(ONE, verdicts={"a": ProbeVerdict(is_alive=False)})
+    assert stage.containers.taken() == ["stop c2 within 30"]
+    if what == "an outage":
+        stage.containers.goes_away()
+    stage.play.advance(10)
+    stage.containers.lose()
+    if what == "an outage":
+        stage.containers.comes_back()
+        stage.play.settle()
+    else:
+        stage.crash()
+    assert stage.containers.taken() == [f"stop c2 within {20 if what == 'an outage' else 19.9:g}"]
+    # A later stop of the pod gives it no more either, though its own grace is longer.
+    stage.containers.lose()
+    stage.stop(ONE, grace=60)
+    stage.crash()
+    assert float(stage.containers.taken()[0].rpartition(" ")[2]) < 20
+
+
+def test_a_shorter_grace_counts_while_nobody_knows_what_became_of_an_earlier_stop(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(ONE)
+    stage.containers.ignores_stop = {"a"}
+    stage.stop(ONE, grace=600)
+    stage.crash()
+    stage.containers.taken()
+    # A look is answered when the stop is over: that must not take ten minutes.
+    stage.stop(ONE, grace=5)
+    assert stage.containers.taken() == ["stop c2 within 5"]
+    mark = stage.stop(ONE, grace=0)
+    assert stage.containers.taken()[0] == "stop c2 within 0"
+    stage.containers.heal()
+    stage.play.settle()
+    assert stage.containers.alive() == []
     assert stage.last().mark == mark
 
 
