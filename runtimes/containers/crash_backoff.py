@@ -10,6 +10,7 @@ from typing import Final
 
 from messages.pod_runtime import ContainerObserved
 from messages.units import Seconds, Timestamp
+from runtimes.containers.clocks import Clocks
 from runtimes.containers.notes import CrashNotes
 
 FIRST_DELAY: Final = Seconds(10.0)
@@ -22,8 +23,14 @@ def doubled(first: Seconds, longest: Seconds, failures: int) -> Seconds:
 
 
 def may_restart_at(crashes: CrashNotes | None, spec_hash: str) -> Seconds:
-    """Return when the container may be started again, by the monotonic clock."""
+    """Return when the container may be started again, by the monotonic clock.
+
+    A restart that was counted has waited. If nothing came of it, since its call was lost, the same exit
+    demands no longer wait: failures of calls have pauses of their own.
+    """
     if crashes is None or crashes.spec_hash != spec_hash or is_forgiven(crashes):
+        return Seconds(0.0)
+    if crashes.counted_id == crashes.exited_id:
         return Seconds(0.0)
     return Seconds(crashes.exited_at + crashes.delay)
 
@@ -63,6 +70,19 @@ def delay_from_history(
         while delay <= waited and delay < longest:
             delay *= 2
     return Seconds(min(delay, longest))
+
+
+def exited_at(crashes: CrashNotes, instance: ContainerObserved, moment: Clocks) -> Seconds:
+    """Return when an instance exited, by the monotonic clock.
+
+    It is no longer ago than its restart and the time for which it was there then, both of them times by one
+    clock: the clock of the runtime may be behind ours, or ours may have been set since.
+    """
+    by_wall = monotonic(instance.finished_at, moment.now, moment.wall)
+    if instance.finished_at is None or instance.created_at is None:
+        return by_wall
+    was_there = max(0.0, instance.finished_at - instance.created_at)
+    return Seconds(min(moment.now, max(by_wall, crashes.restarted_at + was_there)))
 
 
 def monotonic(at: Timestamp | None, now: Seconds, wall: Timestamp) -> Seconds:

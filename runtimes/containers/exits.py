@@ -7,7 +7,7 @@ from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds, Timestamp
 from runtimes.containers.clocks import Clocks
 from runtimes.containers.contents import Contents
-from runtimes.containers.crash_backoff import delay_from_history, monotonic
+from runtimes.containers.crash_backoff import delay_from_history, exited_at, monotonic
 from runtimes.containers.notes import ContainerNotes, CrashNotes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.shape import ContainerPart, ContainerShape, PodShape
@@ -81,7 +81,7 @@ def _note(record: RuntimeRecord, one: ContainerObserved, moment: Clocks, longest
         )
     if one.state is ContainerState.EXITED and crashes.exited_id != one.id:
         crashes.exited_id = one.id
-        crashes.exited_at = monotonic(one.finished_at, moment.now, moment.wall)
+        crashes.exited_at = exited_at(crashes, one, moment)
         _clear_error(notes)
 
 

@@ -602,6 +602,37 @@ def test_a_pod_of_another_life_is_taken_over_undisturbed(stage: ScriptedStage) -
     assert (told.mark, told.containers["a"].wait) == (mark, None)
 
 
+def test_a_restart_whose_call_was_lost_is_made_again_without_another_back_off(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.exits_at_once["a"] = 1
+    stage.run(ONE)
+    stage.containers.next(CreateContainer, Deed.HELD)
+    stage.play.advance(10)
+    assert stage.containers.held == ["create a-2"]
+    stage.containers.lose()
+    stage.containers.taken()
+    stage.crash()
+    assert stage.containers.taken()[:2] == ["create a-2", "start c4"]
+    # It counts once: the next delay is that of a third restart.
+    stage.play.advance(18.5)
+    assert stage.containers.taken() == []
+    stage.play.advance(1.0)
+    assert stage.containers.taken()[:2] == ["create a-3", "start c5"]
+
+
+@pytest.mark.parametrize("ahead", [7200.0, -7200.0])
+def test_a_crash_loop_waits_whatever_the_clock_of_the_runtime_says(
+    stage: ScriptedStage, ahead: float
+) -> None:
+    stage.containers.clock_is_behind = ahead
+    stage.containers.exits_at_once["a"] = 1
+    stage.run(ONE)
+    stage.play.advance(20)
+    assert len(stage.containers.created_with) == 3
+    assert stage.container("a").wait is not None
+
+
 def test_a_crash_loop_goes_on_in_another_life_of_the_agent(stage: ScriptedStage) -> None:
     stage.containers.exits_at_once["a"] = 1
     stage.run(ONE)

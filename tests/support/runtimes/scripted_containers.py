@@ -122,6 +122,8 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         """By name of the container: it exits with this code as soon as it is started."""
         self.cannot_start: dict[str, str] = {}
         """By name of the container: it cannot be started, and this is why."""
+        self.clock_is_behind = 0.0
+        """Seconds by which the times that it tells are too early."""
         self.exits_when_stopped = 143
         self.ignores_stop: set[str] = set()
         """Names of containers that only end when they are killed: their stops are held."""
@@ -518,7 +520,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
 
     def _now(self) -> Timestamp:
         assert self.clock is not None
-        return self.clock.wall()
+        return Timestamp(self.clock.wall() - self.clock_is_behind)
 
 
 class ScriptedHooks(Port[HooksMessage]):
