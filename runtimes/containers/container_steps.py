@@ -14,7 +14,7 @@ from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWai
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.container_runtime import CreateContainer, RemoveContainer, StartContainer
-from runtimes.containers.crash_backoff import may_restart_at
+from runtimes.containers.crash_backoff import may_restart_at, sandbox_known_at
 from runtimes.containers.hooking import Killing, holds_up, is_post_start_pending
 from runtimes.containers.image_steps import FoundImages, images_of
 from runtimes.containers.running_steps import has_started, tend
@@ -188,10 +188,25 @@ class ContainerSteps:
         elif notes.retry_at > draft.now:
             until = notes.retry_at
             self._wait(container)
+        elif (until := self._sandbox_known_at(container)) > draft.now:
+            self._wait(container)
         else:
             return False
         draft.wait_until(until)
         return True
+
+    def _sandbox_known_at(self, container: ContainerShape) -> Seconds:
+        """Return when the fate of the sandbox is known, if somebody else killed the newest instance in it."""
+        instance, notes = self._newest.get(container.name), self._now.notes.get(container.name)
+        if (
+            instance is None
+            or notes is None
+            or instance.id in self._now.stops
+            or instance.id == notes.replaced_id
+            or instance not in self._now.contents[0].containers
+        ):
+            return Seconds(0.0)
+        return sandbox_known_at(notes.crashes, instance)
 
     def _creation(self, container: ContainerShape, images: FoundImages) -> CreateContainer:
         now = self._now

@@ -13,6 +13,10 @@ from messages.units import Seconds, Timestamp
 from runtimes.containers.clocks import Clocks
 from runtimes.containers.notes import CrashNotes
 
+KILLED: Final = frozenset({137, 143})
+"""Exit codes of what was killed, or asked to end."""
+SANDBOX_END_KNOWN_AFTER: Final = Seconds(0.5)
+"""After the exits of its containers: the end of a sandbox is an event of its own."""
 FIRST_DELAY: Final = Seconds(10.0)
 FORGIVEN_AFTER: Final = Seconds(600.0)
 
@@ -33,6 +37,17 @@ def may_restart_at(crashes: CrashNotes | None, spec_hash: str) -> Seconds:
     if crashes.counted_id == crashes.exited_id:
         return Seconds(0.0)
     return Seconds(crashes.exited_at + crashes.delay)
+
+
+def sandbox_known_at(crashes: CrashNotes | None, instance: ContainerObserved) -> Seconds:
+    """Return when it is known whether an instance that others have killed ended with its sandbox.
+
+    Whoever stops a sandbox kills what is in it first. What were started at once would be started in a sandbox
+    that is about to end, and before the init containers have run again.
+    """
+    if crashes is None or crashes.exited_id != instance.id or instance.exit_code not in KILLED:
+        return Seconds(0.0)
+    return Seconds(crashes.exited_at + SANDBOX_END_KNOWN_AFTER)
 
 
 def is_forgiven(crashes: CrashNotes) -> bool:

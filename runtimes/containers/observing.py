@@ -24,7 +24,7 @@ from runtimes.containers.contents import Contents
 from runtimes.containers.leftovers import last_instances
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.restoring import written_grace
-from runtimes.containers.shape import PodShape
+from runtimes.containers.shape import ContainerPart, PodShape
 from runtimes.containers.situation import CREATING, INITIALIZING, newest_instances
 from runtimes.containers.stopping import is_stopped
 
@@ -46,6 +46,7 @@ def observed(
     shown, last = _instances(contents)
     names = waits.keys() | shown.keys()
     if shape is not None:
+        _drop_earlier_inits(shape, contents, last)
         names &= {each.name for each in shape}
     return PodObserved(
         uid=uid,
@@ -76,6 +77,22 @@ def _instances(
         if name in last:
             shown[name] = last.pop(name)
     return shown, last
+
+
+def _drop_earlier_inits(
+    shape: PodShape, contents: Contents, last: dict[str, ContainerObserved]
+) -> None:
+    """Leave out what init containers were in earlier sandboxes, as kubelets do: they run in each anew."""
+    if len(contents) < 2:
+        return
+    there = {one.id for one in contents[0].containers}
+    for each in shape.inits:
+        if (
+            each.part is ContainerPart.INIT
+            and each.name in last
+            and last[each.name].id not in there
+        ):
+            del last[each.name]
 
 
 def with_back_offs(news: PodObserved, told: PodObserved, under_way: Iterable[str]) -> PodObserved:

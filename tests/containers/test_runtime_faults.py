@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from messages.pod_runtime import ContainerState, SandboxState
+from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.containers.images import BUSYBOX
 from tests.support.runtimes.cri_pods import COMES_WITHIN, CriPods, bare, main_of, real_pod
 from tests.support.runtimes.cri_stage import wait, wait_until
@@ -220,6 +222,38 @@ def test_a_pod_that_is_removed_by_hand_is_made_anew(pods: CriPods) -> None:
         ),
     )
     assert again.is_running
+
+
+def test_a_pod_whose_sandbox_is_stopped_by_hand_starts_once_and_its_init_container_first(
+    pods: CriPods, tmp_path: Path
+) -> None:
+    def says(name: str, script: str) -> dict[str, Any]:
+        command = ["sh", "-c", f"echo {name} >> /told/starts; {script}"]
+        mounts = [{"name": "told", "mountPath": "/told"}]
+        return {"name": name, "image": BUSYBOX, "command": command, "volumeMounts": mounts}
+
+    # What was started is what has written, whatever the runtime and the agent say of it.
+    pod = real_pod(
+        "web",
+        initContainers=[says("init", "true")],
+        containers=[says("main", "while true; do sleep 0.1; done")],
+        volumes=[{"name": "told", "hostPath": {"path": str(tmp_path)}}],
+    )
+    pods.run(pod)
+    pods.running(pod)
+    with pods.containerd.client() as client:
+        request = cri.StopPodSandboxRequest(pod_sandbox_id=pods.sandbox_id(pod))
+        client.call(request, cri.StopPodSandboxResponse)
+    pods.running(pod, attempt=1)
+    starts = tmp_path / "starts"
+    wait_until(lambda: starts.read_text().split() == ["init", "main"] * 2, COMES_WITHIN)
+    assert pods.exited(pod).exit_code == 137
+    told = pods.told(pod)[-1].containers
+    assert {name: each.current and each.current.attempt for name, each in told.items()} == {
+        "init": 1,
+        "main": 1,
+    }
+    assert told["init"].last is None
 
 
 # --- the agent -----------------------------------------------------------------------------------------

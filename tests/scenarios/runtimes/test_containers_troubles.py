@@ -580,6 +580,25 @@ def test_a_sandbox_that_died_is_replaced_and_its_addresses_stay_known(stage: Scr
     assert reasons.count("SandboxChanged") == 1
 
 
+def test_a_pod_whose_sandbox_is_stopped_by_others_starts_once_and_its_init_container_first(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.exits_at_once["i"] = 0
+    pod = make_pod(spec=spec_of("a", inits=(container("i"),)))
+    stage.run(pod)
+    stage.containers.taken()
+    # Who stops a sandbox kills what is in it, and each end is told by an event of its own.
+    stage.containers.exit("a", 137)
+    stage.play.advance(0.2)
+    assert stage.containers.taken() == []
+    stage.containers.sandbox_dies(pod.uid)
+    stage.play.advance(1.0)
+    created = [f"{each.container['name']}-{each.attempt}" for each in stage.containers.created_with]
+    assert created == ["i-0", "a-0", "i-1", "a-1"]
+    assert stage.containers.alive() == ["a-1"]
+    assert stage.last().containers["i"].last is None
+
+
 def test_what_somebody_else_removed_is_made_again_with_the_next_attempt(
     stage: ScriptedStage,
 ) -> None:
@@ -697,7 +716,7 @@ def test_each_exit_is_a_line_of_the_log_however_quick_it_was(
     ]
 
 
-def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_does_not_wait_for_that(
+def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_waits_for_the_sandbox_alone(
     stage: ScriptedStage,
 ) -> None:
     stage.run(ONE)
@@ -707,7 +726,9 @@ def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_does_not_wai
     with capture_logs() as lines:
         each.containers[runs.id] = replace(killed, is_reason_open=True)
         stage.containers.tell_pod(ONE.uid)
-        stage.play.settle()
+        stage.play.advance(0.4)
+        assert stage.containers.alive() == []
+        stage.play.advance(0.1)
         assert stage.containers.alive() == ["a-1"]
         assert not [line for line in lines if line["event"] == "container exited"]
         each.containers[runs.id] = replace(killed, reason="OOMKilled")

@@ -12,7 +12,7 @@ from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import CreateContainer, RunSandbox, StopContainer
 from runtimes.containers.notes import ContainerNotes, CrashNotes, ImageNotes
 from runtimes.containers.plan import plan
-from runtimes.containers.situation import SANDBOX, Flight, Limits
+from runtimes.containers.situation import SANDBOX, Flight, Limits, Plan
 from tests.support.runtimes.situations import (
     IMAGE,
     NOW,
@@ -398,6 +398,45 @@ def test_a_crash_loop_waits_and_says_so_as_a_kubelet_does() -> None:
 def test_a_crash_loop_ends_with_its_time_a_long_run_or_another_image(crashes: CrashNotes) -> None:
     notes = {"a": ContainerNotes(crashes=crashes)}
     assert next_steps(ONE, exited("a", 1, 3), notes=notes) == ["create a-4"]
+
+
+@pytest.mark.parametrize("exit_code", [137, 143])
+def test_what_others_have_killed_is_not_started_before_the_end_of_its_sandbox_would_be_known(
+    exit_code: int,
+) -> None:
+    def decided(ago: float, *, of: int = exit_code, **fields: Any) -> Plan:
+        crashes = CrashNotes(exited("a").spec_hash, "a-0", Seconds(NOW - ago))
+        notes = {"a": ContainerNotes(crashes=crashes, replaced_id=fields.pop("replaced_id", ""))}
+        return plan(situation(ONE, exited("a", of), notes=notes, **fields))
+
+    assert (steps(decided(0.4)), decided(0.4).wake_at) == ([], NOW + 0.1)
+    assert steps(decided(0.5)) == ["create a-1"]
+    # Nobody waits for that after other exits, nor where the kill was our own.
+    assert steps(decided(0.0, of=1)) == ["create a-1"]
+    assert steps(decided(0.0, stops={"a-0": NOW})) == ["create a-1"]
+    assert steps(decided(0.0, replaced_id="a-0")) == ["create a-1"]
+    # The sandbox did end, and there is another one.
+    gone = (sandbox(attempt=1), dead_sandbox(exited("a", exit_code)))
+    assert steps(decided(0.0, contents=gone)) == ["create a-1"]
+
+
+def test_a_restart_that_was_counted_and_came_to_nothing_has_waited_already() -> None:
+    crashes = CrashNotes(
+        exited("a").spec_hash, "a-3", Seconds(NOW - 10), Seconds(20.0), NOW, counted_id="a-3"
+    )
+    notes = {"a": ContainerNotes(crashes=crashes)}
+    assert next_steps(ONE, exited("a", 1, 3), notes=notes) == ["create a-4"]
+
+
+@pytest.mark.parametrize(
+    ("until", "grace"), [(NOW + 12, 12), (NOW + 30, 30), (NOW + 2, 2), (NOW + 1, 2), (NOW - 9, 2)]
+)
+def test_an_instance_that_was_told_to_stop_is_told_again_with_what_is_left_of_its_grace(
+    until: float, grace: float
+) -> None:
+    failed = {"a": ProbeVerdict(is_alive=False)}
+    told = next_steps(ONE, running("a"), verdicts=failed, stops={"a-0": Seconds(until)})
+    assert told == [f"stop a-0 within {grace}"]
 
 
 def test_an_error_is_shown_until_the_next_attempt_succeeds() -> None:
