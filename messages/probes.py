@@ -47,6 +47,8 @@ class ProbeOutcome(NamedTuple):
     result: ProbeResult
     text: str = ""
     """For people: why it failed, or what was answered. It may quote what the target says."""
+    is_outage: bool = False
+    """The runtime of containers cannot be asked, which is said once for all of its probes."""
 
 
 class ProbeAnswer(NamedTuple):

@@ -1,7 +1,8 @@
 """What an answer changes in what is known of a probe, and whether anybody is told. Pure, but for the record.
 
 Told is what counts now, if that was something else before. People are told, too, of answers that are no
-success and change nothing: of the first, and then at most once a minute, with how many there were.
+success and change nothing: of the first, and then at most once a minute, with how many there were. After one
+that counted neither way they are told of the next one that counts, whatever it is.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ def count(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> P
     is_worth_saying = not is_success and (
         watched.told_at is None or moment.now - watched.told_at >= QUIET
     )
-    if not is_change and not is_worth_saying:
+    is_unknown = outcome.result is ProbeResult.UNKNOWN
+    counts_again = watched.is_unknown and not is_unknown
+    if not is_change and not is_worth_saying and not counts_again:
         return None
+    watched.is_unknown = is_unknown
     times, watched.times = watched.times, 0
     if not is_success:
         watched.told_at = moment.now

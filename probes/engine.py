@@ -152,6 +152,7 @@ class ProbeEngine:
             self._stop(watched)
             watched.target, watched.count = target, begin(spec.kind, initial)
             watched.told_at, watched.times, watched.tries = None, 0, 0
+            watched.is_unknown = False
             self._prepare(watched)
             self._schedule(watched, self._first_due(watched))
         elif watched.target.ip != target.ip:

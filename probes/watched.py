@@ -65,6 +65,8 @@ class WatchedProbe:
     """How it stands, as others may read it. Replaced as a whole, never changed."""
     told_at: Seconds | None = None
     """When people were last told of an answer that changed nothing; monotonic."""
+    is_unknown: bool = False
+    """People were told last that it could not be carried out, and so counts neither way."""
     times: int = 0
     """Answers since the last news that were no success."""
     successes: int = 0

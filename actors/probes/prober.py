@@ -16,10 +16,10 @@ from actors.probes.orders import (
     ProberSays,
     ProbeWanted,
 )
-from actors.probes.sayings import event_of, standing
+from actors.probes.sayings import Standing, doubt, event_of, standing
 from kernel import PooledActor, Port
 from messages.events import PostEvent
-from messages.probes import ProbeKey, ProbeResult
+from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.thresholds import initial_result
 from probes.watching import ProbeIs, ProbeRemark, ProbesToRun, RestProbe, RunProbe
@@ -48,6 +48,8 @@ class ProberMemory:
     """The instance that ``result`` is about; None before the first one."""
     result: ProbeResult | None = None
     """What counts of it; None as long as that is what counts of any new instance."""
+    is_unknown: bool = False
+    """Whether the log said last that the probe counts neither way."""
     inherited_until: Seconds | None = None
     """Until when ``result`` holds without an answer, by the monotonic clock; None if it is this process's."""
 
@@ -101,7 +103,7 @@ class Prober(PooledActor[ProberMessage]):
             return
         if order.target.container_id != memory.container_id:
             memory.container_id, memory.result = order.target.container_id, order.initial
-            memory.inherited_until = None
+            memory.inherited_until, memory.is_unknown = None, False
             if order.is_inherited:
                 now = self.clock.monotonic()
                 memory.inherited_until = Seconds(now + 2 * order.spec.period)
@@ -138,6 +140,7 @@ class Prober(PooledActor[ProberMessage]):
         memory.result = result
         if told.remark is not None:
             self._post(wanted, told.remark)
+            self._log_doubt(wanted, told.remark.outcome)
         if result is not before:
             self._log_change(wanted, result, told.remark)
         self._ports.keeper.tell(
@@ -159,15 +162,24 @@ class Prober(PooledActor[ProberMessage]):
     def _log_change(
         self, wanted: ProbeWanted, result: ProbeResult, remark: ProbeRemark | None
     ) -> None:
-        line, is_bad = standing(self._key.kind, result)
+        said = standing(self._key.kind, result)
+        self._log(wanted, said, remark.outcome.text if remark is not None else "")
+
+    def _log_doubt(self, wanted: ProbeWanted, outcome: ProbeOutcome) -> None:
+        """Log that the probe begins to count neither way, or that it counts again: each of them once."""
+        is_unknown = outcome.result is ProbeResult.UNKNOWN
+        if is_unknown is not self._memory.is_unknown and not outcome.is_outage:
+            self._memory.is_unknown = is_unknown
+            self._log(wanted, doubt(is_unknown=is_unknown), outcome.text)
+
+    def _log(self, wanted: ProbeWanted, said: Standing, reason: str) -> None:
         emit = _log.debug
         if self._ports.logs_changes:
-            emit = _log.warning if is_bad else _log.info
-        reason = remark.outcome.text if remark is not None and is_bad else ""
+            emit = _log.warning if said.is_bad else _log.info
         emit(
-            line,
+            said.line,
             pod=wanted.pod.display_name,
             container=self._key.container,
             probe=self._key.kind.value,
-            **({"reason": reason[:200]} if reason else {}),
+            **({"reason": reason[:200]} if reason and said.is_bad else {}),
         )

@@ -65,6 +65,13 @@ def standing(kind: ProbeKind, result: ProbeResult) -> Standing:
             )
 
 
+def doubt(*, is_unknown: bool) -> Standing:
+    """Return what the log says when a probe begins to count neither way, or counts again."""
+    if is_unknown:
+        return Standing("a probe cannot be carried out, and counts neither way", is_bad=True)
+    return Standing("a probe counts again", is_bad=False)
+
+
 def _field_path(pod: Pod, container: str) -> str:
     spec: JsonObject = pod.document.get("spec") or {}
     inits = spec.get("initContainers") or ()

@@ -43,8 +43,8 @@ def outcome_of_command(answer: ContainerAnswer | RuntimeFailure) -> ProbeOutcome
             return ProbeOutcome(ProbeResult.FAILURE, text or f"the command exited with code {code}")
         case RuntimeFailure(message=message, reason="Timeout"):
             return ProbeOutcome(ProbeResult.FAILURE, message)
-        case RuntimeFailure(message=message):
-            return ProbeOutcome(ProbeResult.UNKNOWN, message)
+        case RuntimeFailure(message=message, is_away=is_away):
+            return ProbeOutcome(ProbeResult.UNKNOWN, message, is_away)
         case _:
             return ProbeOutcome(ProbeResult.UNKNOWN, "the command could not be run")
 

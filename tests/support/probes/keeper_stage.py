@@ -84,17 +84,16 @@ class PlainProbes(Port[ProbesToRun]):
             case _:
                 raise AssertionError(message)
 
-    def answers(self, key: ProbeKey, result: ProbeResult, counts: ProbeResult, text: str) -> None:
+    def answers(self, key: ProbeKey, outcome: ProbeOutcome, counts: ProbeResult) -> None:
         """Tell an answer, and what counts now."""
         wish = self.wishes[key]
         self.counts[key, wish.target.container_id] = counts
-        outcome = ProbeOutcome(result, text)
         wish.reply_to.tell(
             ProbeIs(
                 key=key,
                 container_id=wish.target.container_id,
                 result=counts,
-                is_confirmed=result is not ProbeResult.UNKNOWN,
+                is_confirmed=outcome.result is not ProbeResult.UNKNOWN,
                 remark=ProbeRemark(outcome, 1, 1, STARTED),
             )
         )
@@ -175,9 +174,12 @@ class ProbesStage:
         result: ProbeResult,
         counts: ProbeResult | None = None,
         text: str = "",
+        *,
+        is_outage: bool = False,
     ) -> None:
         """Have a probe answer. ``counts`` is what its thresholds make of it, the answer itself by default."""
-        self.runner.answers(key_of(pod, kind), result, counts or result, text)
+        outcome = ProbeOutcome(result, text, is_outage)
+        self.runner.answers(key_of(pod, kind), outcome, counts or result)
         self.play.settle()
 
     def runner_begins_anew(self) -> None:

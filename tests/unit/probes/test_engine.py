@@ -171,6 +171,23 @@ def test_a_command_that_could_not_be_run_is_tried_three_times_and_left_out(
     assert stage.known(its_key).figures.unknowns == 1
 
 
+@pytest.mark.parametrize("known", [PASSED, FAILED])
+def test_people_are_told_when_a_probe_that_could_not_be_carried_out_counts_again(
+    stage: ProbeStage, known: ProbeOutcome
+) -> None:
+    stage.watch(command(LIVENESS, failure_threshold=3))
+    run(stage, PASSED)
+    told = []
+    for outcome in (TROUBLE, TROUBLE, known, PASSED, TROUBLE, PASSED):
+        stage.advance(10)
+        for _ in range(3 if outcome is TROUBLE else 1):
+            run(stage, outcome)
+            stage.advance(0.02)
+        told.append([(each.outcome, each.is_change) for each in stage.news()])
+    # Of one that comes and goes they are told once a minute, as of failures.
+    assert told == [[(TROUBLE, False)], [], [(known, False)], [], [], []]
+
+
 def test_a_command_that_nobody_answers_for_is_told_again_and_its_answer_counts(
     stage: ProbeStage,
 ) -> None:
