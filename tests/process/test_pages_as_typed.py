@@ -68,6 +68,65 @@ def test_a_crash_on_request_is_shown_as_the_page_on_concepts_says(
         terminal.carry_out(each)
 
 
+def test_a_restored_backup_has_the_same_files_as_the_page_on_backups_says(
+    agent: OnExamples, tmp_path: Path
+) -> None:
+    kept = tmp_path / "etc/actorlet"
+    shutil.copytree(ROOT / "examples/pods-with-objects", kept / "manifests")
+    shutil.copytree(ROOT / "examples/local-objects", kept / "objects")
+    (kept / "objects/shop-database.yaml").chmod(0o600)
+    before = files_of(kept)
+    terminal = Terminal(tmp_path, agent.runs(), {"/etc/actorlet": str(kept)})
+    for each in commands(ROOT / "docs/backup.md"):
+        if "tar -x" in each.text:
+            shutil.rmtree(kept)
+            assert "1 manifest: 1 accepted" in terminal.run(each.text)
+        else:
+            terminal.carry_out(each)
+    assert files_of(kept) == before
+
+
+def test_a_folder_of_a_repository_is_checked_as_the_page_on_many_nodes_says(
+    agent: OnExamples, tmp_path: Path
+) -> None:
+    fleet(tmp_path)
+    _, check = commands(ROOT / "docs/many-nodes.md")
+    assert "1 manifest: 1 accepted" in Terminal(tmp_path, agent).run(check.text)
+
+
+@pytest.mark.skipif(not shutil.which("rsync"), reason="there is no rsync")
+def test_a_folder_of_a_repository_becomes_the_pods_of_a_node_as_the_page_on_many_nodes_says(
+    agent: OnExamples, tmp_path: Path
+) -> None:
+    fleet(tmp_path)
+    node = tmp_path / "node/actorlet"
+    for each in ("manifests", "objects"):
+        (node / each).mkdir(parents=True)
+    agent.runs(f"--local-objects-dir={node}/objects", examples=f"{node}/manifests")
+    terminal = Terminal(tmp_path, agent, {"node1:/etc/actorlet": str(node)})
+    copy, _ = commands(ROOT / "docs/many-nodes.md")
+    assert terminal.run(copy.text) == ""
+    eventually(lambda: "default/shop-edge-1" in terminal.run("actorlet pods"))
+    assert (node / "objects/shop-database.yaml").stat().st_mode & 0o777 == 0o600
+
+
+def fleet(checkout: Path) -> None:
+    """Make the folder of a kind of nodes in a repository, as the page on many nodes has it."""
+    kiosk = checkout / "fleet/kiosk"
+    shutil.copytree(ROOT / "examples/pods-with-objects", kiosk / "manifests")
+    shutil.copytree(ROOT / "examples/local-objects", kiosk / "objects")
+    (kiosk / "objects/shop-database.yaml").chmod(0o600)
+
+
+def files_of(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Return the mode and the content of each file below a folder."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mode, path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
 def test_the_metrics_are_written_for_a_textfile_collector_as_the_page_on_alerts_says(
     agent: OnExamples, tmp_path: Path
 ) -> None:

@@ -33,7 +33,10 @@ OUR_FLAGS |= {name for each in COMMANDS for option in each.params for name in op
 FLAGS_OF_OTHERS = {
     "kubectl": "--certificate-authority --cluster --duration --embed-certs --flatten --force"
     " --grace-period --kubeconfig --minify --server --token --user",
-    "systemctl": "--now",
+    "podman-system-generator": "--dryrun",
+    "prometheus": "--agent",
+    "rsync": "--chmod --delay-updates --delete-after",
+    "systemctl": "--full --now",
     "benchmarks": "--only",
     "nobody: it is misspelt": "--pod-manifest-dir",
 }
