@@ -58,7 +58,7 @@ PURE := \
     actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/worker/probe_reading.py actors/pods/work_times.py \
     actors/pods/admission.py actors/pods/node_fit.py actors/pods/node_view.py actors/pods/preemption.py actors/pods/replacements.py \
     actors/volumes/token_alarms.py actors/volumes/token_records.py actors/volumes/token_requests.py actors/volumes/token_schedule.py \
-    actors/volumes/described.py actors/volumes/kept_volumes.py actors/volumes/plan.py actors/volumes/shown_objects.py volumes/making/forms.py volumes/making/jobs.py volumes/making/layout.py \
+    actors/volumes/described.py actors/volumes/kept_volumes.py actors/volumes/plan.py actors/volumes/shown_objects.py volumes/making/foreign.py volumes/making/forms.py volumes/making/jobs.py volumes/making/layout.py \
     actors/objects/local_admission.py actors/objects/local_knowledge.py actors/outages.py actors/services/known_services.py \
     kube/errors.py kube/calls/failures.py kube/calls/rate_limit.py kube/calls/request_info.py \
     kube/credentials/access.py kube/credentials/certificates.py kube/credentials/kubeconfig.py \

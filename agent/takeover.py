@@ -1,7 +1,8 @@
 """Tells what would become of the pods that run on a node if this agent took it over. Changes nothing.
 
 Manifests are read as by ``--validate``; the runtime is asked by calls that only read, and may be in use by a
-kubelet. No actor, no port, no root directory; the record of adopted UIDs is read if there is one.
+kubelet. No actor, no port; of the root directory only the record of adopted UIDs is read, and which volumes
+others have made there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from agent.manifest_rules import manifest_rules
-from agent.takeover_rows import DISTURBING, TakeoverRow, as_json, as_text, takeover_rows
+from agent.takeover_rows import (
+    FoundVolumes,
+    TakeoverRow,
+    as_json,
+    as_text,
+    is_undisturbed,
+    takeover_rows,
+)
 from agent.validation import state_at, write_lines
 from manifests.adopting import AdoptedUids
 from messages.pod_runtime import ContainerObserved, RuntimePod
@@ -30,6 +38,8 @@ from runtimes.cri.wire.transport import Wire
 from settings.agent import Settings
 from settings.errors import StartError
 from sources.kept_uids import kept_uids, record_file
+from volumes.making.foreign_search import foreign_volumes, pods_on_disk, stage_mounts
+from volumes.mounts.system_calls import KernelMounts
 
 T = TypeVar("T")
 
@@ -43,7 +53,8 @@ class NotExplainedError(StartError):
 def explain_takeover(settings: Settings, output: str) -> int:
     """Write what would become of each pod, as ``text`` or ``json``.
 
-    Return the exit code: 0 if nothing that runs would be stopped, else 1. Raises ``NotExplainedError``.
+    Return the exit code: 0 if nothing that runs would be stopped, and no pod would be held at its end by a
+    volume that somebody else has made; else 1. Raises ``NotExplainedError``.
     """
     runtime = settings.runtime
     assert runtime is not None and runtime.containers is not None  # noqa: S101, PT018  # was checked
@@ -53,19 +64,36 @@ def explain_takeover(settings: Settings, output: str) -> int:
     finally:
         wire.close()
     served = _served(settings, tuple(pods.values()), adopts=runtime.adopts_static_pods)
+    volumes = _volumes(str(settings.root_dir.absolute()))
     rows = takeover_rows(
         served,
         pods,
         _sources(settings),
         adopts=runtime.adopts_static_pods,
         instances=instances,
+        volumes=volumes,
     )
-    write_lines([json.dumps(as_json(rows, name), indent=2)] if output == "json" else as_text(rows))
+    is_json = output == "json"
+    document = json.dumps(as_json(rows, name, volumes), indent=2) if is_json else ""
+    write_lines([document] if is_json else as_text(rows, volumes))
     return _exit_code(rows)
 
 
 def _exit_code(rows: tuple[TakeoverRow, ...]) -> int:
-    return 0 if DISTURBING.isdisjoint(row.fate for row in rows) else 1
+    return 0 if is_undisturbed(rows) and not any(row.held for row in rows) else 1
+
+
+def _volumes(root: str) -> FoundVolumes:
+    """Return what others have made below the root directory."""
+    mounts = KernelMounts().table()
+    try:
+        uids = [PodUid(each) for each in pods_on_disk(root)]
+        found = {uid: foreign_volumes(root, uid, mounts) for uid in uids}
+        stages = stage_mounts(root, mounts)
+    except OSError as error:
+        message = f"{error.filename or root}: {error.strerror}"
+        raise NotExplainedError(f"the root directory cannot be read: {message}") from None
+    return FoundVolumes(held={uid: held for uid, held in found.items() if held}, stages=stages)
 
 
 def _seen(

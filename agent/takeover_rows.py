@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -11,6 +11,7 @@ from manifests.adopting import why_not
 from manifests.container_hashes import container_digests, container_hash, is_unchanged
 from messages.pod_runtime import ContainerObserved, RuntimePod
 from messages.pods import API, HTTP, Pod, PodUid, SourceName
+from volumes.making.foreign import ForeignVolume, StageMount
 
 
 class Fate(StrEnum):
@@ -49,6 +50,27 @@ class TakeoverRow:
     """Under which it runs; empty if it does not."""
     next_uid: PodUid
     """Under which it would run; empty if it would not."""
+    held: tuple[ForeignVolume, ...] = ()
+    """Its volumes that somebody else has made: it stays until they are dealt with, whenever it ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundVolumes:
+    """What others have made below the root directory."""
+
+    held: Mapping[PodUid, tuple[ForeignVolume, ...]]
+    """By the pod in whose directory they are."""
+    stages: tuple[StageMount, ...] = ()
+    """What drivers have mounted for all pods of the node."""
+
+    @property
+    def orphans(self) -> frozenset[str]:
+        """The paths of the stages that no pod's volume is of: nobody would ever have them unmounted."""
+        used = {each.record for volumes in self.held.values() for each in volumes}
+        return frozenset(each.path for each in self.stages if each.record not in used)
+
+
+NO_VOLUMES: Final = FoundVolumes(held={})
 
 
 def takeover_rows(
@@ -58,16 +80,26 @@ def takeover_rows(
     *,
     adopts: bool,
     instances: Mapping[PodUid, tuple[ContainerObserved, ...]],
+    volumes: FoundVolumes = NO_VOLUMES,
 ) -> tuple[TakeoverRow, ...]:
     """Return what would become of each pod, by namespace and name.
 
     ``served`` are the static pods of the manifests in the directory, with the UIDs that they would have.
-    ``sources`` are those that the agent would have, ``instances`` the newest of each container.
+    ``sources`` are those that the agent would have, ``instances`` the newest of each container, ``volumes``
+    those that others have made.
     """
     left = dict(running)
     rows = [_of_manifest(pod, left, instances, adopts=adopts) for pod in served]
     rows += [_of_running(found, sources) for found in left.values()]
+    held = dict(volumes.held)
+    rows = [replace(row, held=held.pop(row.uid or row.next_uid, ())) for row in rows]
+    rows += [_of_directory(uid, each) for uid, each in held.items()]
     return tuple(sorted(rows, key=lambda row: (row.namespace, row.name, row.uid)))
+
+
+def is_undisturbed(rows: Collection[TakeoverRow]) -> bool:
+    """Return whether all that runs would go on."""
+    return DISTURBING.isdisjoint(row.fate for row in rows)
 
 
 def _of_manifest(
@@ -136,6 +168,20 @@ def _of_running(found: RuntimePod, sources: frozenset[SourceName]) -> TakeoverRo
     )
 
 
+def _of_directory(uid: PodUid, held: tuple[ForeignVolume, ...]) -> TakeoverRow:
+    """Return what becomes of a pod of which only its directory is left."""
+    return TakeoverRow(
+        namespace="",
+        name="",
+        source="",
+        fate=Fate.REMOVE,
+        why="only its directory is left",
+        uid=uid,
+        next_uid=PodUid(""),
+        held=held,
+    )
+
+
 def _changed(pod: Pod, instances: tuple[ContainerObserved, ...]) -> list[str]:
     spec = pod.document["spec"]
     containers = (*(spec.get("initContainers") or ()), *spec["containers"])
@@ -164,10 +210,13 @@ def _row(pod: Pod, fate: Fate, why: str, uid: PodUid) -> TakeoverRow:
     )
 
 
-def as_json(rows: Collection[TakeoverRow], runtime: str) -> dict[str, object]:
-    """Return the rows as a document."""
+def as_json(
+    rows: Collection[TakeoverRow], runtime: str, volumes: FoundVolumes = NO_VOLUMES
+) -> dict[str, object]:
+    """Return the rows, and what drivers have staged, as a document."""
+    orphans = volumes.orphans
     return {
-        "undisturbed": DISTURBING.isdisjoint(row.fate for row in rows),
+        "undisturbed": is_undisturbed(rows),
         "runtime": runtime,
         "pods": [
             {
@@ -178,15 +227,30 @@ def as_json(rows: Collection[TakeoverRow], runtime: str) -> dict[str, object]:
                 "why": row.why,
                 "uid": row.uid,
                 "nextUid": row.next_uid,
+                "held": [_held(each) for each in row.held],
             }
             for row in rows
+        ],
+        "stageMounts": [
+            {**_recorded(each), "mounted": each.is_mounted, "orphaned": each.path in orphans}
+            for each in volumes.stages
         ],
     }
 
 
-def as_text(rows: Collection[TakeoverRow]) -> Iterator[str]:
-    """Yield a table, and at last how many pods have which fate."""
-    cells = [(f"{row.namespace}/{row.name}", row.fate.value, row.why) for row in rows]
+def _held(volume: ForeignVolume) -> dict[str, object]:
+    mounted = {"mounted": volume.is_mounted}
+    return {"volume": volume.name, "plugin": volume.plugin, **_recorded(volume), **mounted}
+
+
+def _recorded(found: ForeignVolume | StageMount) -> dict[str, object]:
+    driver, handle = found.record
+    return {"driver": driver, "handle": handle, "path": found.path}
+
+
+def as_text(rows: Collection[TakeoverRow], volumes: FoundVolumes = NO_VOLUMES) -> Iterator[str]:
+    """Yield a table, how many pods have which fate, and what others have made that nobody here unmounts."""
+    cells = [(_name(row), row.fate.value, row.why) for row in rows]
     if cells:
         cells.insert(0, ("POD", "FATE", "WHY"))
     first, second = (max((len(each[place]) for each in cells), default=0) for place in (0, 1))
@@ -194,3 +258,22 @@ def as_text(rows: Collection[TakeoverRow]) -> Iterator[str]:
     counts = {fate: sum(row.fate is fate for row in rows) for fate in Fate}
     told = ", ".join(f"{count} {fate.value}" for fate, count in counts.items() if count)
     yield f"{len(rows)} pod{'' if len(rows) == 1 else 's'}{told and f': {told}'}"
+    yield from _volumes_as_text(rows, volumes)
+
+
+def _volumes_as_text(rows: Collection[TakeoverRow], volumes: FoundVolumes) -> Iterator[str]:
+    if any(row.held for row in rows):
+        yield "These pods would stay at their end, with all that they have on the disk:"
+    for row in rows:
+        for each in row.held:
+            yield f"  {_name(row)}: volume {each.name}: {each.said}"
+    if volumes.stages:
+        yield "These stage mounts of drivers would never be touched:"
+    for stage in volumes.stages:
+        whose = f" of {stage.record.told}" if stage.record.driver else ""
+        orphan = ", which no volume of a pod is of" if stage.path in volumes.orphans else ""
+        yield f"  {stage.path}{whose}{orphan}"
+
+
+def _name(row: TakeoverRow) -> str:
+    return f"{row.namespace}/{row.name}" if row.name else f"{row.uid}"

@@ -9,6 +9,7 @@ from command.wording import ago
 
 SEEN = "kubernetes.io/config.seen"
 SOURCE = "kubernetes.io/config.source"
+VOLUMES_RELEASED = "actorlet/VolumesReleased"
 
 
 def pod_name(pod: Document) -> str:
@@ -43,8 +44,12 @@ def is_ready(pod: Document) -> bool:
 
 
 def is_well(pod: Document) -> bool:
-    """Return whether nobody has to look at the pod: it is ready, or has succeeded."""
-    return is_ready(pod) or text(pod, "status", "phase") == "Succeeded"
+    """Return whether nobody has to look at the pod: it is ready, or has succeeded, and nothing holds it."""
+    is_held = any(
+        text(each, "type") == VOLUMES_RELEASED and text(each, "status") == "False"
+        for each in parts(pod, "status", "conditions")
+    )
+    return not is_held and (is_ready(pod) or text(pod, "status", "phase") == "Succeeded")
 
 
 def restarts(pod: Document, now: float) -> str:

@@ -41,6 +41,7 @@ _TONES: Final = {
         "Pending",
         "PodInitializing",
         "Terminating",
+        "held",
         "initialising",
         "kept",
         "pending",

@@ -99,6 +99,7 @@ EVENT_REASONS: Final = (
     _warning("ProbesLate", "commands of probes wait for their turn", "Node"),
     # Volumes, Secrets and ConfigMaps.
     _warning("FailedMount", "a volume cannot be made, or the object that it shows cannot be had"),
+    _warning("FailedUnmount", "volumes of a pod that has ended cannot be taken away"),
     _warning("UnsupportedVolume", "a volume is of a kind that is not supported"),
     _warning("FailedToRetrieveImagePullSecret", "a Secret for pulls cannot be had"),
     _normal("ReferenceResolved", "an object can be used again"),

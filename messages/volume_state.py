@@ -22,6 +22,8 @@ class VolumeState(StrEnum):
     """It is not there, or does not show what it should."""
     LEAVING = "leaving"
     """It is being taken away."""
+    HELD = "held"
+    """Somebody else has made it, such as a driver. It is left as it is, and so is all of its pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,7 @@ class VolumeDescribed:
     pod: str
     """``<namespace>/<name>``."""
     name: str
+    """Of one that somebody else has made: the name of its directory."""
     plugin: str
     """The kubelet's name of its kind; the field of the specification for one that is not supported."""
     state: VolumeState

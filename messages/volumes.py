@@ -64,6 +64,22 @@ class VolumesGone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesStay:
+    """Something of a pod's volumes cannot be taken away. It is tried again until ``VolumesGone`` is told.
+
+    Pushed whenever that changes, and to whoever asks once more. A volume that somebody else has made, such as
+    a driver, stays until they or a person have dealt with it, and so does all that the pod has on the disk.
+    """
+
+    uid: PodUid
+    reasons: tuple[str, ...]
+    """For people, each one line."""
+
+
+ReleaseAnswer: TypeAlias = VolumesGone | VolumesStay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WantVolumes:
     """Make the volumes of this pod, and keep their files current, until ``ReleaseVolumes``.
 
@@ -79,12 +95,13 @@ class WantVolumes:
 class ReleaseVolumes:
     """Take the volumes of this pod away: no container of it runs any more, and none will. May repeat.
 
-    Answered by ``VolumesGone``, at once for a pod that has none. It depends on neither the API server nor on
-    what the pod's specification was: everything in its directory counts.
+    Answered by ``VolumesGone``, at once for a pod that has none, and until then by ``VolumesStay`` if
+    something stays. It depends on neither the API server nor on what the pod's specification was: everything
+    in its directory counts.
     """
 
     uid: PodUid
-    reply_to: Port[VolumesGone]
+    reply_to: Port[ReleaseAnswer]
     unless_wanted: bool = False
     """It seems to be gone, and nobody is certain: nothing is done, or answered, if there is such a pod."""
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
 from server.json_answers import is_told
+from stores.statuses.conditions import VOLUMES_RELEASED
 from stores.statuses.container_statuses import brief_state
 from stores.statuses.rendering import render_brief_status
 
@@ -75,7 +76,7 @@ def _may_be_meant(pod: Pod, name: str) -> bool:
 
 
 def is_well(pod: Pod, status: PodStatus | None) -> bool:
-    """Return whether nobody has to look at a pod: it is ready, or has succeeded."""
+    """Return whether nobody has to look at a pod: it is ready, or has succeeded, and nothing holds it."""
     if status is None:
         shown = pod.document.get("status") or {}
         conditions = [
@@ -83,7 +84,9 @@ def is_well(pod: Pod, status: PodStatus | None) -> bool:
         ]
     else:
         conditions = [(each.type, each.status) for each in status.conditions]
-    return phase_of(pod, status) == "Succeeded" or ("Ready", "True") in conditions
+    is_held = (VOLUMES_RELEASED, "False") in conditions
+    is_over = phase_of(pod, status) == "Succeeded"
+    return not is_held and (is_over or ("Ready", "True") in conditions)
 
 
 def phase_of(pod: Pod, status: PodStatus | None) -> str:

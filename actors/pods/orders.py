@@ -15,7 +15,7 @@ from messages.probing import ProbesFact, ProbesSay
 from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
-from messages.volumes import VolumesAre, VolumesGone
+from messages.volumes import ReleaseAnswer, VolumesAre
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ PodWorkerMessage = (
     | ServicesAre
     | ServicesDue
     | VolumesAre
-    | VolumesGone
+    | ReleaseAnswer
     | VolumesOverdue
     | ProbesFact
     | ProbesDue

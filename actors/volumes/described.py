@@ -8,6 +8,7 @@ from actors.volumes.keeper_parts import VolumeKeeperMemory
 from actors.volumes.kept_volumes import KeptVolume, VolumesOfPod
 from messages.pods import PodUid
 from messages.volume_state import VolumeDescribed, VolumesDescribed, VolumeState
+from volumes.making.foreign import ForeignVolume
 from volumes.making.forms import kind_of, plugin_of
 
 
@@ -21,6 +22,10 @@ def volumes_described(memory: VolumeKeeperMemory, *, in_detail: bool) -> Volumes
             states[plugin_of(volume.form) or kind_of(volume.source), state] += 1
             if in_detail:
                 described.append(_described(uid, kept, name, volume))
+        for held in kept.releasing.held if kept.releasing is not None else ():
+            states[held.plugin, VolumeState.HELD] += 1
+            if in_detail:
+                described.append(_held(uid, kept, held))
     counts = memory.counts
     return VolumesDescribed(
         volumes=tuple(described),
@@ -51,6 +56,20 @@ def _described(uid: PodUid, kept: VolumesOfPod, name: str, volume: KeptVolume) -
     )
 
 
+def _held(uid: PodUid, kept: VolumesOfPod, held: ForeignVolume) -> VolumeDescribed:
+    return VolumeDescribed(
+        uid=uid,
+        pod="" if kept.pod is None else kept.pod.display_name,
+        name=held.name,
+        plugin=held.plugin,
+        state=VolumeState.HELD,
+        path=held.path,
+        trouble=held.why_held,
+        shown={},
+        tried_at=None if kept.releasing is None else kept.releasing.began,
+    )
+
+
 def _state(volume: KeptVolume) -> VolumeState:
     if volume.trouble is not None:
         return VolumeState.TROUBLE
@@ -59,9 +78,9 @@ def _state(volume: KeptVolume) -> VolumeState:
 
 def _trouble(kept: VolumesOfPod, volume: KeptVolume) -> str:
     if kept.releasing is not None:
-        return kept.releasing.said
+        return "; ".join(kept.releasing.reasons)
     return "" if volume.trouble is None else volume.trouble.message
 
 
 def _is_failing(kept: VolumesOfPod) -> bool:
-    return kept.releasing is not None and bool(kept.releasing.said)
+    return kept.releasing is not None and bool(kept.releasing.reasons)

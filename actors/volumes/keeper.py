@@ -29,6 +29,7 @@ from actors.volumes.keeper_parts import (
 from actors.volumes.kept_volumes import (
     VolumesOfPod,
     answer_of,
+    held_troubles,
     kept_volume,
     sources_of,
 )
@@ -66,14 +67,14 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
     """Makes the volumes of each pod that wants any, and keeps their files current until they are released.
 
     Owns: which volumes there are, what each shows, and the jobs about them; what is below ``volumes``,
-    ``volume-subpaths`` and ``plugins`` in the directories of pods.
+    ``volume-subpaths`` and ``plugins`` in the directories of pods, but for those with a volume of others.
     Hears: ``WantVolumes``, ``ReleaseVolumes``, ``ReleaseOtherVolumes``, ``DescribeVolumes``; ``ObjectRead``
     and ``ObjectChanged`` of the managers of objects; ``TokensAre``; ``VolumeJobsEnded`` of threads; its own
     timers.
-    Tells: whoever wants volumes ``VolumesAre``, at once and when that changes, and ``VolumesGone``; the
-    managers of objects ``RegisterPod``, ``FollowObjects`` and ``GetObject``, once for all pods that show an
-    object, and the opposites; the keeper of tokens ``WantTokens`` and ``ReleaseTokens``; who posts events
-    ``PostEvent``.
+    Tells: whoever wants volumes ``VolumesAre``, at once and when that changes; whoever releases them
+    ``VolumesStay`` and ``VolumesGone``; the managers of objects ``RegisterPod``, ``FollowObjects`` and
+    ``GetObject``, once for all pods that show an object, and the opposites; the keeper of tokens
+    ``WantTokens`` and ``ReleaseTokens``; who posts events ``PostEvent``.
     Fails when: it has a bug. The next life knows the same volumes, takes in the jobs that ended meanwhile,
     and reads everything again: what was told to the life before may be lost.
 
@@ -227,7 +228,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         if kept is None:
             return
         if kept.releasing is not None:
-            self._tell_people(kept, {})
+            self._tell_people(kept, held_troubles(kept.releasing))
             self._releases.go_on(uid, kept, self.clock.monotonic())
         elif kept.pod is not None:
             self._tokens.want_again(kept.pod, kept)
@@ -287,6 +288,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         volume = kept.volumes.get(whose.volume)
         if kept.releasing is not None and kept.releasing.job is job:
             wanted = self._releases.note_torn_down(whose.uid, kept.releasing, outcome)
+            if whose.uid not in self._memory.pods:
+                self._tell_people(kept, {})
             if wanted is not None:
                 self._want(wanted)
         elif volume is not None and volume.job is job and kept.pod is not None:

@@ -14,13 +14,14 @@ from messages.tokens import TokenNeeded, TokensAre
 from messages.units import Seconds
 from messages.volumes import (
     PodVolume,
+    ReleaseAnswer,
     VolumesAre,
-    VolumesGone,
     VolumeTrouble,
     WantVolumes,
 )
 from volumes.content.making import objects_shown
 from volumes.content.tokens import tokens_of
+from volumes.making.foreign import ForeignVolume
 from volumes.making.forms import (
     ContentForm,
     EmptyDirForm,
@@ -100,15 +101,24 @@ class KeptVolume:
 class Releasing:
     """The volumes of a pod are being taken away."""
 
-    reply_to: Port[VolumesGone] | None
+    reply_to: Port[ReleaseAnswer] | None
     """Who waits for that; None if nobody does."""
     attempts: int = 0
-    """How often it was tried."""
+    """How often it was tried in vain, since the pod has no volume of somebody else."""
     began: Seconds | None = None
     job: VolumeJob | None = None
-    said: str = ""
+    trouble: str = ""
+    """Why the last attempt was in vain, if it was made."""
+    held: tuple[ForeignVolume, ...] = ()
+    """The volumes of somebody else, for which nothing is done."""
     next: WantVolumes | None = None
     """Another pod of this UID wants volumes after that."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why something is left, each one line; empty while nobody knows of anything."""
+        held = tuple(each.why_held for each in self.held)
+        return (self.trouble, *held) if self.trouble else held
 
 
 @dataclass(slots=True, eq=False)
@@ -196,6 +206,11 @@ def answer_of(uid: PodUid, kept: VolumesOfPod) -> VolumesAre:
         pending=frozenset(name for name, each in volumes.items() if each.is_pending),
         shown={wanted: each.name for wanted, each in shown.items() if wanted not in unseen},
     )
+
+
+def held_troubles(releasing: Releasing) -> dict[str, VolumeTrouble]:
+    """Return why the volumes of somebody else stay, by the names of their directories."""
+    return {each.name: VolumeTrouble(message=each.why_held) for each in releasing.held}
 
 
 def _mounted(spec: JsonObject) -> frozenset[str]:

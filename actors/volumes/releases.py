@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import structlog
 
 from actors.volumes.due_times import DueTimes
@@ -13,7 +15,8 @@ from actors.volumes.tokens_wanted import TokensOfVolumes
 from actors.volumes.work import VolumeWork
 from messages.pods import PodUid
 from messages.units import Seconds
-from messages.volumes import ReleaseVolumes, VolumesGone, WantVolumes
+from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay, WantVolumes
+from volumes.making.foreign import ForeignVolume
 from volumes.making.jobs import (
     VolumeJobFailure,
     VolumeLane,
@@ -21,6 +24,9 @@ from volumes.making.jobs import (
     VolumesLeftBehind,
     VolumesTornDown,
 )
+
+HELD_PAUSE: Final = Seconds(10.0)
+"""Between two looks whether somebody has dealt with the volumes of somebody else."""
 
 _log = structlog.get_logger("volumes")
 
@@ -55,6 +61,7 @@ class VolumeReleases:
             self._reading.let_go(uid, kept.objects)
             self._tokens.release(uid, kept)
         kept.releasing.reply_to, kept.releasing.next = wanted.reply_to, None
+        self._tell(uid, kept.releasing)
 
     def take_left_behind(self, found: VolumesLeftBehind) -> list[PodUid]:
         """Note that the volumes of pods are to go that nobody has wanted meanwhile. Return these pods."""
@@ -70,8 +77,9 @@ class VolumeReleases:
         releasing = kept.releasing
         if releasing is None or releasing.job is not None or self._is_written(kept):
             return
-        if releasing.attempts and releasing.began is not None:
-            at = Seconds(releasing.began + retry_pause(releasing.attempts))
+        pause = HELD_PAUSE if releasing.held else retry_pause(releasing.attempts)
+        if releasing.reasons and releasing.began is not None:
+            at = Seconds(releasing.began + pause)
             if at > now:
                 self._times.add(at, uid)
                 return
@@ -83,15 +91,15 @@ class VolumeReleases:
         """Note what came of it. Return what somebody wants for the same UID now."""
         releasing.job = None
         match outcome:
-            case VolumesTornDown(trouble=trouble, notes=notes):
+            case VolumesTornDown(trouble=trouble, held=held, notes=notes):
                 for note in notes:
                     _log.warning("volumes of a pod were in use", uid=uid, note=note)
             case VolumeJobFailure(message=trouble):
-                pass
+                held = releasing.held
             case _:
-                trouble = "nothing was torn down"
-        if trouble:
-            self._fail(uid, releasing, trouble)
+                trouble, held = "nothing was torn down", releasing.held
+        if trouble or held:
+            self._fail(uid, releasing, trouble, held)
             return None
         del self._memory.pods[uid]
         if releasing.reply_to is not None:
@@ -109,9 +117,24 @@ class VolumeReleases:
             for job in jobs
         )
 
+    def _fail(
+        self, uid: PodUid, releasing: Releasing, trouble: str, held: tuple[ForeignVolume, ...]
+    ) -> None:
+        before = releasing.reasons
+        releasing.trouble, releasing.held = trouble, held
+        releasing.attempts = 0 if held else releasing.attempts + 1
+        if releasing.reasons != before:
+            for reason in releasing.reasons:
+                if reason not in before:
+                    self._say("volumes of a pod cannot be taken away", uid, reason=reason)
+            self._tell(uid, releasing)
+
+    def _say(self, what: str, uid: PodUid, **fields: str) -> None:
+        pod = self._memory.pods[uid].pod
+        about = {"uid": uid} if pod is None else {"pod": pod.display_name, "uid": uid}
+        _log.warning(what, **about, **fields)
+
     @staticmethod
-    def _fail(uid: PodUid, releasing: Releasing, trouble: str) -> None:
-        releasing.attempts += 1
-        if trouble != releasing.said:
-            releasing.said = trouble
-            _log.warning("volumes of a pod cannot be taken away", uid=uid, reason=trouble)
+    def _tell(uid: PodUid, releasing: Releasing) -> None:
+        if releasing.reasons and releasing.reply_to is not None:
+            releasing.reply_to.tell(VolumesStay(uid=uid, reasons=releasing.reasons))

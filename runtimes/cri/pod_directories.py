@@ -12,24 +12,25 @@ from typing_extensions import override
 
 from messages.pods import PodUid
 from messages.port import Port
-from messages.volumes import ReleaseVolumes, VolumesGone
+from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesGone
 from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.refusals import ConfigRefusedError
+from runtimes.cri.disk.removal import remove_unless_held
 from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane
-from volumes.mounts.removal import remove_pod_files
 
 _log: Final = structlog.get_logger("runtime")
 
 
-class OnceGone(Port[VolumesGone]):
+class OnceGone(Port[ReleaseAnswer]):
     """Goes on once the volumes of a pod are gone."""
 
     def __init__(self, rest: Callable[[], None]) -> None:
         self._rest = rest
 
     @override
-    def tell(self, message: VolumesGone, /) -> None:
-        self._rest()
+    def tell(self, message: ReleaseAnswer, /) -> None:
+        if isinstance(message, VolumesGone):
+            self._rest()
 
 
 class PodDirectoriesOnDisk:
@@ -72,7 +73,7 @@ class PodDirectoriesOnDisk:
             volumes.tell(ReleaseVolumes(uid=uid, reply_to=gone, unless_wanted=True))
 
     def _remove(self, uid: PodUid, directory: str) -> None:
-        job: DiskJob[object] = DiskJob(partial(remove_pod_files, directory), Lane.REMOVALS)
+        job: DiskJob[object] = DiskJob(partial(remove_unless_held, directory), Lane.REMOVALS)
         self._disk.start(job, partial(self._removed, uid))
 
     def _removed(self, uid: PodUid, outcome: object) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from messages.units import Timestamp
 from server.reasons.ends import ends
+from server.reasons.holds import held
 from server.reasons.known import PodCase, PodReason, sentence
 from server.reasons.lacks import UNTOLD, lacks
 
@@ -27,7 +28,7 @@ _REFUSED: Final = "Pod was rejected: "
 
 def reasons(case: PodCase, now: Timestamp) -> tuple[PodReason, ...]:
     """Return why the pod is not as it should be, each cause once. There is none for a pod that is well."""
-    found = [*_manifests(case), *_leaving(case)]
+    found = [*_manifests(case), *held(case), *_leaving(case)]
     phase = case.status.get("phase")
     if phase != "Succeeded":
         found += _as_a_whole(case)

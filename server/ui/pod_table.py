@@ -20,6 +20,7 @@ from server.pod_questions import PodsBackground, case_of
 from server.reasons.ends import LATELY
 from server.reasons.judging import reasons
 from server.ui.paging import PageAsked, PageFound, page_found
+from stores.statuses.conditions import VOLUMES_RELEASED
 from stores.statuses.rendering import with_status
 
 Statuses = Mapping[PodUid, PodStatus]
@@ -88,8 +89,15 @@ def pod_counts(pods: Iterable[Pod], statuses: Statuses, now: Timestamp) -> JsonO
 
 
 def is_in_trouble(status: PodStatus | None, now: Timestamp) -> bool:
-    """Return whether somebody should look at a pod: it failed, waits, is not ready, or crashed lately."""
-    if status is None or status.phase is PodPhase.SUCCEEDED:
+    """Return whether somebody should look at a pod: it failed, waits, is not ready, or crashed lately.
+
+    Or its volumes cannot be taken away.
+    """
+    if status is None:
+        return False
+    if any(each.type == VOLUMES_RELEASED and each.status == "False" for each in status.conditions):
+        return True
+    if status.phase is PodPhase.SUCCEEDED:
         return False
     if status.phase is PodPhase.FAILED or status.reason:
         return True

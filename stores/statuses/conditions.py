@@ -42,6 +42,8 @@ SUPPORTED: Final = "actorlet/Supported"
 """False while the runtime cannot do something that the pod asks for. Only pods have it that ever did."""
 VOLUMES_READY: Final = "actorlet/VolumesReady"
 """False while a volume is not there, or does not show what it should. Only pods have it that ever had one."""
+VOLUMES_RELEASED: Final = "actorlet/VolumesReleased"
+"""False while volumes of a pod that has ended cannot be taken away. Only pods have it that ever had one."""
 
 OWNED: Final = frozenset(
     {
@@ -55,13 +57,14 @@ OWNED: Final = frozenset(
         DISRUPTION,
         SUPPORTED,
         VOLUMES_READY,
+        VOLUMES_RELEASED,
     }
 )
 """The types that the node writes. All others are somebody else's, and are left alone (rule V8)."""
 
 _DISRUPTIONS: Final = frozenset({"Evicted", "Preempting", "Terminated"})
 """Failures by which the node disrupts a pod that could have gone on."""
-_RARE: Final = frozenset({DISRUPTION, SUPPORTED, VOLUMES_READY})
+_RARE: Final = frozenset({DISRUPTION, SUPPORTED, VOLUMES_READY, VOLUMES_RELEASED})
 """Conditions that stay once a pod has them."""
 _BY_THE_NODE: Final = "TerminationByKubelet"
 """The reason of a disruption by the node. Controllers disrupt pods too, and write the same condition."""
@@ -74,6 +77,8 @@ _RESIZES: Final[Mapping[str, tuple[str, str]]] = {
 """Troubles of a resize, and the type and reason of the condition that shows them."""
 FAILED_MOUNT: Final = "FailedMount"
 """The reason of the trouble of a volume."""
+FAILED_UNMOUNT: Final = "FailedUnmount"
+"""The reason of the trouble of a pod that has ended, and whose volumes cannot be taken away."""
 UNSUPPORTED: Final = ("NotSupported", "Unsupported")
 """How the reasons of troubles begin that say what the runtime cannot do."""
 
@@ -256,12 +261,13 @@ def _special(given: ConditionInput) -> Iterable[_Now]:
         yield _Now(SUPPORTED, is_true=False, reason=unsupported[0].reason, message=message)
     elif any(known.type == SUPPORTED for known in given.previous):
         yield _Now(SUPPORTED, is_true=True)
-    failed = [each for each in _troubles(given) if each.reason == FAILED_MOUNT]
-    if failed:
-        message = "; ".join(each.message for each in failed)
-        yield _Now(VOLUMES_READY, is_true=False, reason=FAILED_MOUNT, message=message)
-    elif any(known.type == VOLUMES_READY for known in given.previous):
-        yield _Now(VOLUMES_READY, is_true=True)
+    for type_, reason in ((VOLUMES_READY, FAILED_MOUNT), (VOLUMES_RELEASED, FAILED_UNMOUNT)):
+        failed = [each for each in _troubles(given) if each.reason == reason]
+        if failed:
+            message = "; ".join(each.message for each in failed)
+            yield _Now(type_, is_true=False, reason=reason, message=message)
+        elif any(known.type == type_ for known in given.previous):
+            yield _Now(type_, is_true=True)
 
 
 def _disruption(given: ConditionInput) -> Iterable[_Now]:
@@ -276,7 +282,13 @@ def _disruption(given: ConditionInput) -> Iterable[_Now]:
 
 
 def _troubles(given: ConditionInput) -> tuple[PodTrouble, ...]:
-    return () if given.observed is None or given.is_ended else given.observed.troubles
+    """Return the troubles that matter. Of a pod that has ended, these are those of its volumes' end."""
+    if given.observed is None:
+        return ()
+    found = given.observed.troubles
+    if given.is_ended and found:
+        return tuple(each for each in found if each.reason == FAILED_UNMOUNT)
+    return found
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from manifests.times import rfc3339
 from messages.pods import JsonObject, Pod, PodPhase
 from messages.statuses import PodCondition, PodStatus
 from messages.units import Timestamp
-from stores.statuses.conditions import OWNED, READY
+from stores.statuses.conditions import OWNED, READY, VOLUMES_RELEASED
 from stores.statuses.container_statuses import ContainerKind, StatusesRenderer
 from stores.statuses.shown import (
     ephemeral_containers,
@@ -54,7 +54,7 @@ def render_brief_status(pod: Pod, status: PodStatus) -> JsonObject:
     rendered["conditions"] = [
         {"type": each.type, "status": each.status}
         for each in status.conditions
-        if each.type == READY
+        if each.type in {READY, VOLUMES_RELEASED}
     ]
     if not is_refusal(status):
         if address := _addresses(pod, status).get("podIP"):

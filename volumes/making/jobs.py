@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 
 from messages.pods import PodUid
 from messages.units import Seconds
+from volumes.making.foreign import ForeignVolume
 
 
 class VolumeLane(StrEnum):
@@ -48,7 +49,9 @@ class VolumesTornDown:
     """What came of taking the volumes of a pod away."""
 
     trouble: str = ""
-    """Why something of them is left; empty if nothing is."""
+    """Why something of them is left; empty if nothing is, or if somebody else's volumes are why."""
+    held: tuple[ForeignVolume, ...] = ()
+    """The volumes of somebody else for which all of the pod is left as it was."""
     notes: tuple[str, ...] = ()
 
 

@@ -1,16 +1,20 @@
-"""Takes the volumes of a pod away: first what is mounted in its directory. Everything here may block."""
+"""Takes the volumes of a pod away: first what is mounted in its directory. Everything here may block.
+
+A pod with a volume that somebody else has made, such as a driver, keeps all that it has: see ``foreign``.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
 
 from messages.pods import PodUid
+from volumes.making.foreign_search import foreign_volumes
 from volumes.making.jobs import VolumesLeftBehind, VolumesTornDown
 from volumes.making.layout import OF_VOLUMES, PODS, is_path_part, pod_directory
 from volumes.mounts.mount_table import MountPoint
@@ -31,14 +35,14 @@ class Teardowns:
         self._calls = calls
         self._moments = count()
         """Tells what was before what, on all threads."""
-        self._seen = _Mounts(moment=-1, of_pods={})
+        self._seen = _Mounts(moment=-1)
         """What was read last. Two threads may read at one time: one of them for nothing."""
 
     def job(self, uid: PodUid, *, detach: bool) -> Callable[[], VolumesTornDown]:
         """Return what leaves nothing of the volumes of a pod. Its containers have ended. Nothing is done yet.
 
         It depends on nothing but what is on the disk. With ``detach``, what is mounted there and in use is
-        detached: the last resort.
+        detached: the last resort. If there is a volume of somebody else, all of the pod stays as it is.
         """
         return partial(self._tear_down, uid, next(self._moments), detach=detach)
 
@@ -64,7 +68,14 @@ class Teardowns:
         directory = pod_directory(self._root, uid)
         notes: list[str] = []
         top = f"{os.path.realpath(self._root)}/{PODS}/{uid}"
-        mounts = self._mounts(asked).get(uid, ())
+        seen = self._mounts(asked)
+        try:
+            held = foreign_volumes(self._root, uid, (*seen.of_pods.get(uid, ()), *seen.of_drivers))
+        except OSError as error:
+            return VolumesTornDown(trouble=f"{error.filename or directory}: {error.strerror}")
+        if held:
+            return VolumesTornDown(held=held)
+        mounts = seen.of_pods.get(uid, ())
         trouble = _unmount(mounts, top, self._calls, notes, detach=detach)
         trouble = trouble or next(filter(None, _removals(directory, self._calls)), "")
         if not trouble:
@@ -72,28 +83,35 @@ class Teardowns:
                 Path(directory).rmdir()  # its other files, if there are any, are somebody else's
         return VolumesTornDown(trouble=trouble, notes=tuple(notes))
 
-    def _mounts(self, asked: int) -> Mapping[str, Sequence[MountPoint]]:
-        """Return what was mounted in the directories of pods at any time since that moment, by UID."""
+    def _mounts(self, asked: int) -> _Mounts:
+        """Return what was mounted below the root directory at any time since that moment."""
         seen = self._seen
         if seen.moment < asked:
             moment = next(self._moments)
-            seen = self._seen = _Mounts(moment=moment, of_pods=self._read())
-        return seen.of_pods
+            seen = self._seen = self._read(moment)
+        return seen
 
-    def _read(self) -> Mapping[str, Sequence[MountPoint]]:
-        start = f"{os.path.realpath(self._root)}/{PODS}/"
+    def _read(self, moment: int) -> _Mounts:
+        root = os.path.realpath(self._root)
+        start = f"{root}/{PODS}/"
         of_pods: dict[str, list[MountPoint]] = {}
+        of_drivers: list[MountPoint] = []
         for each in self._calls.table():
             if each.path.startswith(start):
                 of_pods.setdefault(each.path[len(start) :].partition("/")[0], []).append(each)
-        return of_pods
+            elif each.path.startswith(f"{root}/plugins/"):
+                of_drivers.append(each)
+        return _Mounts(moment=moment, of_pods=of_pods, of_drivers=tuple(of_drivers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mounts:
     moment: int
     """Before they were read."""
-    of_pods: Mapping[str, Sequence[MountPoint]]
+    of_pods: Mapping[str, Sequence[MountPoint]] = field(default_factory=dict)
+    """In the directories of pods, by UID."""
+    of_drivers: tuple[MountPoint, ...] = ()
+    """Below ``plugins``: what drivers have mounted once for all pods."""
 
 
 def _removals(directory: str, calls: MountCalls) -> Iterator[str]:

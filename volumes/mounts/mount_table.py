@@ -21,6 +21,8 @@ class MountPoint:
 
     number: int
     """The kernel's own. No two mounts have the same at one time."""
+    device: str
+    """Its file system: the kernel's two numbers of it, as ``8:1``."""
     root: str
     """What of its file system is mounted: ``/`` for all of it."""
     path: str
@@ -88,6 +90,7 @@ def _mounts(lines: Iterable[bytes]) -> Iterator[MountPoint]:
         if is_whole and fields[0].isdigit():
             yield MountPoint(
                 number=int(fields[0]),
+                device=_plain(fields[2]),
                 root=_plain(fields[3]),
                 path=_plain(fields[4]),
                 options=_words(fields[5], b","),

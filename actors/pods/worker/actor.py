@@ -41,7 +41,7 @@ from messages.pods import TERMINAL_PHASES, Pod
 from messages.probing import ProbesAgain, ProbesSay
 from messages.services import ServicesAre
 from messages.statuses import PodFailure
-from messages.volumes import VolumesAre, VolumesGone
+from messages.volumes import ReleaseAnswer, VolumesAre, VolumesGone, VolumesStay
 from stores.statuses.phase import phase_of
 
 _log = structlog.get_logger("pods")
@@ -60,12 +60,13 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     | terminating | ``StopPod`` | the mark of that command | its end is told |
     | terminated | ``ForgetPod``, if it is to go | the mark of that command | it is finished |
     | terminated | nothing until its volumes are gone | ``VolumesGone`` | goes on |
+    | terminated | nothing | ``VolumesStay`` | shows and says why it stays |
     | any | the last command, with a greater mark | nothing: this life has just begun | goes on |
     | any | the last command, with a greater mark | ``CommandAgain``: the runtime's has | goes on |
 
     Owns: the life of one pod, and its last status.
     Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``, ``ObjectFact``,
-    ``ServicesAre``; ``VolumesAre``, ``VolumesGone``; ``ProbesSay``; ``ContainersSignalled``,
+    ``ServicesAre``; ``VolumesAre``, ``ReleaseAnswer``; ``ProbesSay``; ``ContainersSignalled``,
     ``RolloutGranted``; ``PodKept``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
@@ -126,7 +127,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._observe(message)
             case ObjectRead() | ObjectChanged() | ObjectsDue() | ServicesAre() | ServicesDue():
                 self._take_need(message)
-            case VolumesAre() | VolumesGone() | VolumesOverdue():
+            case VolumesAre() | VolumesGone() | VolumesStay() | VolumesOverdue():
                 self._take_volumes(message)
             case ProbesSay() | ProbesAgain() | ProbesDue():
                 self._take_probes(message)
@@ -270,15 +271,17 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._want_probes()
             self._act_on_changes()
 
-    def _take_volumes(self, fact: VolumesAre | VolumesGone | VolumesOverdue) -> None:
+    def _take_volumes(self, fact: VolumesAre | ReleaseAnswer | VolumesOverdue) -> None:
         """Run the pod once its volumes are there, and let it go once nothing of them is left."""
-        if isinstance(fact, VolumesGone) and not self._memory.life.is_stopped:
+        is_end = isinstance(fact, VolumesGone | VolumesStay)
+        if is_end and not self._memory.life.is_stopped:
             return
         self._supply.take_volumes(fact)
+        if not isinstance(fact, VolumesOverdue):
+            self._news.note_volumes(self._supply.troubles, self.clock.wall())
         if isinstance(fact, VolumesGone):
             self._go_on()
         elif isinstance(fact, VolumesAre):
-            self._news.note_volumes(self._supply.troubles, self.clock.wall())
             self._run_if_changed()
             self._act_on_changes()
 

@@ -10,7 +10,7 @@ from actors.pods.admission import DEFERRED, INFEASIBLE
 from actors.pods.orders import LifeIs
 from actors.pods.pod_events import pod_event
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
-from actors.pods.worker.volumes import FAILED_MOUNT, UNSUPPORTED_VOLUME
+from actors.pods.worker.volumes import FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME
 from messages.events import EventType
 from messages.pod_lives import PodLife
 from messages.pod_runtime import NO_MARK, PodObserved, PodTrouble, ProbeVerdict
@@ -22,7 +22,7 @@ from stores.statuses.reading import status_of
 from stores.statuses.shown import restart_policy
 from stores.statuses.status import StatusSituation, shows_same, status_after
 
-_OWN: Final = frozenset({FAILED_MOUNT, UNSUPPORTED_VOLUME, DEFERRED, INFEASIBLE})
+_OWN: Final = frozenset({FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME, DEFERRED, INFEASIBLE})
 """Reasons of troubles that the runtime does not tell, so that they are not kept when they are over."""
 
 
@@ -96,10 +96,17 @@ class WorkerNews:
             self.tell_status()
 
     def note_volumes(self, troubles: tuple[PodTrouble, ...], now: Timestamp) -> None:
-        """Note the troubles of volumes, and tell the status if people see another one."""
-        if troubles != self._volumes:
-            self._volumes = troubles
-            self.note_verdicts(now)
+        """Note the troubles of volumes, and tell the status if people see another one.
+
+        Those of taking them away are events as well. Who makes volumes says the others.
+        """
+        if troubles == self._volumes:
+            return
+        for each in troubles:
+            if each.reason == FAILED_UNMOUNT and each not in self._volumes:
+                self.post(PodFailure(reason=each.reason, message=each.message), EventType.WARNING)
+        self._volumes = troubles
+        self.note_verdicts(now)
 
     def note_verdicts(self, now: Timestamp) -> None:
         """Tell the status that follows of what was observed last, if people see another one."""

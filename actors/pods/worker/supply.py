@@ -18,7 +18,7 @@ from messages.pods import Pod
 from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
-from messages.volumes import VolumesAre, VolumesGone
+from messages.volumes import ReleaseAnswer, VolumesAre, VolumesGone, VolumesStay
 
 
 class WorkerSupply:
@@ -28,7 +28,7 @@ class WorkerSupply:
         self,
         ports: WorkerPorts,
         memory: WorkerMemory,
-        me: Port[ObjectRead | ObjectFact | ServicesAre | VolumesAre | VolumesGone],
+        me: Port[ObjectRead | ObjectFact | ServicesAre | VolumesAre | ReleaseAnswer],
         after: Callable[[Seconds, ObjectsDue | ServicesDue | VolumesOverdue], Timer],
     ) -> None:
         self._ports = ports
@@ -89,13 +89,15 @@ class WorkerSupply:
         self._needs.take(fact)
         return True
 
-    def take_volumes(self, fact: VolumesAre | VolumesGone | VolumesOverdue) -> None:
+    def take_volumes(self, fact: VolumesAre | ReleaseAnswer | VolumesOverdue) -> None:
         """Take in what is told of volumes."""
         match fact:
             case VolumesAre():
                 self._volumes.note(fact)
             case VolumesGone():
                 self._volumes.note_gone()
+            case VolumesStay(reasons=reasons):
+                self._volumes.note_stay(reasons)
             case VolumesOverdue():
                 self._volumes.ask_again(self._memory.wish.pod.uid)
             case _:

@@ -13,10 +13,10 @@ from messages.pods import Pod, PodUid
 from messages.units import Seconds
 from messages.volumes import (
     PodVolume,
+    ReleaseAnswer,
     ReleaseVolumes,
     VolumeMessage,
     VolumesAre,
-    VolumesGone,
     VolumeTrouble,
     WantVolumes,
 )
@@ -24,6 +24,8 @@ from messages.volumes import (
 ANSWERED_WITHIN: Final = Seconds(3.0)
 """How long an answer is waited for that comes at once, unless the question was lost in a crash."""
 FAILED_MOUNT: Final = "FailedMount"
+FAILED_UNMOUNT: Final = "FailedUnmount"
+"""The trouble of a pod that has ended, and whose volumes cannot be taken away."""
 UNSUPPORTED_VOLUME: Final = "UnsupportedVolume"
 """The trouble of a pod with a volume that there can never be here."""
 
@@ -40,7 +42,7 @@ class WorkerVolumes:
         self,
         keeper: Port[VolumeMessage] | None,
         memory: WorkerMemory,
-        me: Port[VolumesAre | VolumesGone],
+        me: Port[VolumesAre | ReleaseAnswer],
         after: Callable[[Seconds, VolumesOverdue], Timer],
     ) -> None:
         self._keeper = keeper
@@ -50,6 +52,8 @@ class WorkerVolumes:
         self._pod: Pod | None = None
         """The version whose volumes are wanted."""
         self._told: VolumesAre | None = None
+        self._stay: tuple[str, ...] = ()
+        """Why something stays of those that are to be taken away."""
         self._timer: Timer | None = None
 
     @property
@@ -96,9 +100,13 @@ class WorkerVolumes:
             self._told = told
             self._cancel()
 
+    def note_stay(self, reasons: tuple[str, ...]) -> None:
+        """Note why something of them stays."""
+        self._stay = reasons
+
     def note_gone(self) -> None:
         """Note that nothing of them is left."""
-        self._memory.has_volumes = False
+        self._memory.has_volumes, self._stay = False, ()
         self._cancel()
 
     def ask_again(self, uid: PodUid) -> None:
@@ -122,7 +130,7 @@ class WorkerVolumes:
     def troubles(self) -> tuple[PodTrouble, ...]:
         """Return the troubles of volumes, as those of the pod."""
         if self._told is None:
-            return ()
+            return tuple(PodTrouble(reason=FAILED_UNMOUNT, message=each) for each in self._stay)
         return tuple(
             PodTrouble(
                 reason=UNSUPPORTED_VOLUME if trouble.is_for_good else FAILED_MOUNT,

@@ -56,6 +56,20 @@ def test_resources_that_are_offered_later_are_left_alone(
         assert [each["example.org/gpu"] for each in node.resources()] == ["4", "4"]
 
 
+def test_volumes_that_a_kubelet_said_are_in_use_stay_so_whatever_is_reported() -> None:
+    volume = "kubernetes.io/csi/disk.example.org^h1"
+    attached = [{"name": volume, "devicePath": ""}]
+    status = {**A_KUBELETS["status"], "volumesInUse": [volume], "volumesAttached": attached}
+    left = {**A_KUBELETS, "status": status}
+    with node_stage(lease=False, prepare=lambda node: node.store.add(left)) as node:
+        assert node.resources()[0]["example.org/gpu"] == "0"  # the status was written
+        assert REPORTED in node.asked_within(700.0)
+        node.crashes(NODE_REGISTRAR)
+        node.asked_within(700.0)
+        shown = node.node["status"]
+        assert (shown["volumesInUse"], shown["volumesAttached"]) == ([volume], attached)
+
+
 def test_a_node_that_somebody_else_registers_anew_is_taken_over_again(node: NodeStage) -> None:
     node.api.watches.pause()
     node.store.remove("nodes", "n1")

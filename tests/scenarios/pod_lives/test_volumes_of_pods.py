@@ -127,6 +127,50 @@ def test_a_pod_goes_only_after_its_volumes_and_then_at_once(
     assert WEB.uid in lives.statuses.finished
 
 
+HELD = 'UnmountVolume.TearDown failed for volume "pv1" : driver d mounted it'
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_a_pod_that_stays_for_a_volume_says_so_in_an_event_and_a_condition_until_it_is_gone(
+    lives: LivesStage, volumes: PlainVolumes, *, crashes: bool
+) -> None:
+    lives.lists(API, WEB)
+    volumes.stays, volumes.why = {WEB.uid}, (HELD,)
+    lives.world.events.drain()
+    lives.lists(API, deleted(WEB))
+    lives.play.advance(60.0)
+    if crashes:
+        lives.worker_crashes(WEB)
+    posted = [each for each in lives.world.events.drain() if each.reason == "FailedUnmount"]
+    assert [each.message for each in posted] == [HELD] * (1 + crashes)
+    assert [each.regarding.name for each in posted][:1] == ["web"]
+    status = lives.status(WEB)
+    assert (status.is_ended, WEB.uid in lives.statuses.finished) == (True, False)
+    gone = {each.type: each for each in status.conditions}["actorlet/VolumesReleased"]
+    assert (gone.status, gone.reason, gone.message) == ("False", "FailedUnmount", HELD)
+    volumes.stays, volumes.why = set(), ()
+    volumes.goes(WEB.uid)
+    lives.play.settle()
+    assert WEB.uid in lives.statuses.finished
+    conditions = {each.type: each for each in lives.status(WEB).conditions}
+    assert conditions["actorlet/VolumesReleased"].status == "True"
+
+
+def test_a_static_pod_that_stays_for_a_volume_says_so_and_keeps_its_name(
+    lives: LivesStage, volumes: PlainVolumes
+) -> None:
+    web = make_pod("web", spec=SPEC)
+    lives.lists(FILE, web)
+    volumes.stays, volumes.why = {web.uid}, (HELD,)
+    lives.lists(FILE)
+    lives.play.advance(60.0)
+    assert lives.workers() == [f"pods/{web.uid}"]
+    assert HELD in [each.message for each in lives.world.events.drain()]
+    volumes.goes(web.uid)
+    lives.play.settle()
+    assert lives.workers() == []
+
+
 def test_volumes_are_taken_away_after_the_last_container_and_not_before(
     lives: LivesStage, volumes: PlainVolumes
 ) -> None:

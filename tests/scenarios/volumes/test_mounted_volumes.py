@@ -11,7 +11,7 @@ import pytest
 
 from actors.volumes.keeper import VOLUME_KEEPER
 from messages.objects import ObjectKind
-from messages.volumes import ReleaseVolumes, VolumesGone
+from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from tests.support.cri.cri_stage import DiskAtOnce
 from tests.support.volumes.mounting import mounting
@@ -122,7 +122,8 @@ def test_what_is_in_use_is_detached_in_the_end(mounted: VolumeStage) -> None:
     mounted.wants(pod)
     held = os.open(mounted.place(pod, "empty-dir", "m"), os.O_RDONLY)
     try:
-        assert mounted.releases(pod) == []
+        busy = (f"{mounted.place(pod, 'empty-dir', 'm')}: Device or resource busy",)
+        assert mounted.releases(pod) == [VolumesStay(uid=pod.uid, reasons=busy)]
         assert below(mounted) == {"m": "tmpfs"}
         mounted.passes(10.0)
         assert mounted.gone.drain() == [VolumesGone(uid=pod.uid)]

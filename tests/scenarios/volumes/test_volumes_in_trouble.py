@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from actors.volumes.keeper import VOLUME_KEEPER
 from messages.objects import ObjectKind, ReadVerdict
-from messages.volumes import ReleaseVolumes, VolumesGone
+from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay
 from tests.support.volumes.plain_writers import NoMounts
 from tests.support.volumes.volume_stage import (
     VolumeStage,
@@ -122,7 +122,8 @@ def test_what_stays_in_use_is_detached_in_the_end_and_then_the_pod_is_gone(
     with volume_stage(tmp_path, calls) as volumes:
         volumes.wants(pod)
         inner.mkdir()
-        assert volumes.releases(pod) == []
+        busy = (f"{inner}: Device or resource busy",)
+        assert volumes.releases(pod) == [VolumesStay(uid=pod.uid, reasons=busy)]
         assert inner.is_dir()
         volumes.passes(10.0)
         assert volumes.gone.drain() == [VolumesGone(uid=pod.uid)]

@@ -17,6 +17,7 @@ from messages.volumes import (
     VolumeMessage,
     VolumesAre,
     VolumesGone,
+    VolumesStay,
     VolumeTrouble,
     WantVolumes,
 )
@@ -31,6 +32,8 @@ class PlainVolumes(Port[VolumeMessage]):
     """By name. A volume in trouble is not there."""
     stays: set[PodUid] = field(default_factory=set)
     """Pods whose volumes cannot be taken away yet."""
+    why: tuple[str, ...] = ()
+    """The reasons for that which are told."""
     is_silent: bool = False
     diary: list[str] = field(default_factory=list)
     """``want web``, ``release uid``."""
@@ -56,6 +59,8 @@ class PlainVolumes(Port[VolumeMessage]):
                 self.releasing[uid] = message
                 if uid not in self.stays:
                     self.goes(uid)
+                elif self.why and not self.is_silent:
+                    message.reply_to.tell(VolumesStay(uid=uid, reasons=self.why))
             case ReleaseOtherVolumes(known=known):
                 self.known.append(known)
 

@@ -22,7 +22,7 @@ from messages.pods import JsonObject, Pod, PodUid
 from messages.tokens import TokensMessage
 from messages.units import Seconds, Timestamp
 from messages.volume_state import DescribeVolumes, VolumesDescribed
-from messages.volumes import ReleaseVolumes, VolumesAre, VolumesGone, WantVolumes
+from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesAre, WantVolumes
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import CrashPointError
 from tests.support.kernel.probe import Probe
@@ -56,7 +56,7 @@ class VolumeStage:
         self.told: dict[PodUid, VolumesAre] = {}
         """What the workers were told last."""
         self._workers: dict[PodUid, Probe[VolumesAre]] = {}
-        self.gone: Probe[VolumesGone] = Probe()
+        self.gone: Probe[ReleaseAnswer] = Probe()
         self.most_in_a_turn = 0
         """The most jobs that one message made the keeper start."""
         self.handled = 0
@@ -121,7 +121,7 @@ class VolumeStage:
             self.told[pod.uid] = told
         return self.told[pod.uid]
 
-    def releases(self, pod: Pod) -> list[VolumesGone]:
+    def releases(self, pod: Pod) -> list[ReleaseAnswer]:
         """Have a worker release the volumes of a pod. Return what it is told."""
         self.release_again(pod)
         return self.gone.drain()

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent.takeover_rows import Fate, TakeoverRow, as_json, as_text, takeover_rows
+from agent.takeover_rows import (
+    NO_VOLUMES,
+    Fate,
+    FoundVolumes,
+    TakeoverRow,
+    as_json,
+    as_text,
+    takeover_rows,
+)
 from manifests.container_hashes import container_hash
 from messages.pod_runtime import ContainerObserved, RuntimePod
 from messages.pods import API, CONTAINER_DIGESTS, FILE, HTTP, Pod, PodUid, SourceName
 from tests.support.builders import make_pod
 from tests.unit.manifests.test_adopting import container, running
+from volumes.making.foreign import DriverRecord, ForeignVolume, StageMount
 
 IMAGE = "registry.example/web:1"
 
@@ -24,6 +33,7 @@ def rows(
     sources: tuple[SourceName, ...] = (FILE,),
     adopts: bool = False,
     instances: tuple[ContainerObserved, ...] = (),
+    volumes: FoundVolumes = NO_VOLUMES,
 ) -> tuple[TakeoverRow, ...]:
     return takeover_rows(
         pods,
@@ -31,6 +41,7 @@ def rows(
         frozenset(sources),
         adopts=adopts,
         instances={each.uid: instances for each in found},
+        volumes=volumes,
     )
 
 
@@ -110,3 +121,67 @@ def test_the_table_and_the_document_say_the_same() -> None:
     assert list(as_text(())) == ["0 pods"]
     assert list(as_text(found[1:]))[-1] == "1 pod: 1 adopt"
     assert found[1].next_uid == PodUid("k")
+
+
+def foreign(name: str, handle: str) -> ForeignVolume:
+    return ForeignVolume(
+        name=name,
+        plugin="kubernetes.io/csi",
+        path=f"/root/{name}",
+        record=DriverRecord("disk.example.org", handle),
+        is_mounted=True,
+    )
+
+
+def staged(handle: str) -> StageMount:
+    record = DriverRecord("disk.example.org", handle)
+    return StageMount(path=f"/root/stage/{handle}", record=record, is_mounted=True)
+
+
+def test_pods_that_would_be_held_are_told_and_so_is_what_drivers_have_staged() -> None:
+    volumes = FoundVolumes(
+        held={PodUid("k"): (foreign("pv1", "h1"),), PodUid("z"): (foreign("pv2", "h2"),)},
+        stages=(
+            staged("h1"),
+            staged("h3"),
+            StageMount(path="/s", record=DriverRecord(), is_mounted=True),
+        ),
+    )
+    found = rows(running("k"), pods=(served("k"),), volumes=volumes)
+    assert list(as_text(found, volumes)) == [
+        "POD                FATE    WHY",
+        "z                  remove  only its directory is left",
+        "default/web-node1  adopt   it runs under this UID",
+        "2 pods: 1 adopt, 1 remove",
+        "These pods would stay at their end, with all that they have on the disk:",
+        f"  z: volume pv2: {foreign('pv2', 'h2').said}",
+        f"  default/web-node1: volume pv1: {foreign('pv1', 'h1').said}",
+        "These stage mounts of drivers would never be touched:",
+        "  /root/stage/h1 of driver disk.example.org (handle h1)",
+        "  /root/stage/h3 of driver disk.example.org (handle h3), which no volume of a pod is of",
+        "  /s, which no volume of a pod is of",
+    ]
+    document = as_json(found, "containerd 2", volumes)
+    assert document["undisturbed"] is True
+    assert document["stageMounts"] == [
+        {
+            "driver": "disk.example.org" if handle else "",
+            "handle": handle,
+            "path": path,
+            "mounted": True,
+            "orphaned": handle != "h1",
+        }
+        for handle, path in (("h1", "/root/stage/h1"), ("h3", "/root/stage/h3"), ("", "/s"))
+    ]
+    pods = document["pods"]
+    assert isinstance(pods, list)
+    assert pods[1]["held"] == [
+        {
+            "volume": "pv1",
+            "plugin": "kubernetes.io/csi",
+            "driver": "disk.example.org",
+            "handle": "h1",
+            "path": "/root/pv1",
+            "mounted": True,
+        }
+    ]

@@ -78,6 +78,34 @@ def advices(told: PodCase) -> list[str]:
     return [each.advice for each in reasons(told, NOW)]
 
 
+# What a pod that has ended stays for.
+
+
+def held(message: str, **status: Any) -> PodCase:
+    """Return a pod whose volumes cannot be taken away."""
+    own = {"type": "actorlet/VolumesReleased", "status": "False", "reason": "FailedUnmount"}
+    return case(conditions=[{**own, "message": message}], **{"phase": "Succeeded", **status})
+
+
+def test_a_pod_that_a_volume_keeps_says_which_one_and_what_to_do_first_of_all() -> None:
+    begun = "UnmountVolume.TearDown failed for volume"
+    told = held(f'{begun} "pv1" : driver d mounted /p1; {begun} "pv2" : driver e mounted /p2')
+    told.pod["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
+    assert texts(told) == [
+        "It has ended, and stays because of volume pv1: driver d mounted /p1",
+        "It has ended, and stays because of volume pv2: driver e mounted /p2",
+        "It is being deleted",
+    ]
+    assert "FailedUnmount" in advices(told)[0]
+
+
+def test_a_pod_whose_volumes_are_in_use_says_where() -> None:
+    (told,) = texts(held("/root/pods/u/volumes/x: Device or resource busy"))
+    assert told.startswith("It has ended, and its volumes cannot be taken away: /root/pods/u/")
+    gone = {"type": "actorlet/VolumesReleased", "status": "True"}
+    assert texts(case(phase="Succeeded", conditions=[gone])) == []
+
+
 # What a pod lacks.
 
 
