@@ -1,0 +1,151 @@
+"""Tries whether the tests notice bugs: ``make mutants``.
+
+``tests/mutants.toml`` lists changes of a line or two, each a bug that a user would meet. Each is made in a
+copy of the checkout, and the tests that should notice it are run until one fails. What survives is told, and
+so is an entry whose line is not in its file any more: exit code 1.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final
+
+import click
+
+ROOT: Final = Path(__file__).parents[1]
+LIST: Final = ROOT / "tests" / "mutants.toml"
+WITHIN: Final = 900
+"""Seconds that the tests of one mutant may take. A test that hangs has noticed it."""
+SURVIVED, NO_TEST_RAN = 0, (2, 3, 4, 5)
+"""Exit codes of pytest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One bug that the tests have to notice."""
+
+    id: str
+    """The rule that it breaks, or a short name."""
+    says: str
+    """The promise that it breaks, as a sentence about the product as it is."""
+    file: str
+    old: str
+    """Stands in the file exactly once."""
+    new: str
+    tests: tuple[str, ...]
+    """What notices it: files, each the lowest level at which a user would."""
+
+    def apply(self, checkout: Path) -> str:
+        """Make the change in a checkout. Return the file's text before. Raise ValueError if it is stale."""
+        path = checkout / self.file
+        text = path.read_text("utf-8") if path.is_file() else ""
+        if text.count(self.old) != 1:
+            raise ValueError(f"its line stands in {self.file} {text.count(self.old)} times")
+        path.write_text(text.replace(self.old, self.new), "utf-8")
+        return text
+
+
+def read_mutants(text: str) -> list[Mutant]:
+    """Return the entries of such a list. Raise TypeError for one that lacks a field or has another."""
+    entries = tomllib.loads(text).get("mutant", [])
+    return [Mutant(**{**each, "tests": tuple(each["tests"])}) for each in entries]
+
+
+def verdict_on(mutant: Mutant, checkout: Path) -> str:
+    """Try one mutant in a checkout, which is left as it was. Return what is wrong, or nothing."""
+    try:
+        before = mutant.apply(checkout)
+    except ValueError as stale:
+        return f"STALE: {stale}"
+    try:
+        return _verdict_of_tests(mutant.tests, checkout)
+    finally:
+        (checkout / mutant.file).write_text(before, "utf-8")
+
+
+def _verdict_of_tests(tests: Sequence[str], checkout: Path) -> str:
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
+    settings = {**os.environ, "CI": "true", "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        ended = subprocess.run(  # noqa: S603 - the tests of this checkout
+            words,
+            cwd=checkout,
+            env=settings,
+            capture_output=True,
+            timeout=WITHIN,
+            check=False,
+            text=True,
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    if ended.returncode in NO_TEST_RAN:
+        return f"NO TEST RAN: {ended.stdout[-500:]}{ended.stderr[-500:]}"
+    return "SURVIVED" if ended.returncode == SURVIVED else ""
+
+
+def tried(mutants: Sequence[Mutant], processes: int) -> Iterator[tuple[Mutant, str]]:
+    """Try mutants, so many side by side, each in a copy of the checkout. Yield the verdicts in order."""
+    with tempfile.TemporaryDirectory(prefix="actorlet-mutants-") as folder:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(processes):
+            copies.put(_copied(Path(folder) / str(number)))
+
+        def verdict(mutant: Mutant) -> str:
+            checkout = copies.get()
+            try:
+                return verdict_on(mutant, checkout)
+            finally:
+                copies.put(checkout)
+
+        with ThreadPoolExecutor(processes) as pool:
+            yield from zip(mutants, pool.map(verdict, mutants), strict=True)
+
+
+def _copied(target: Path) -> Path:
+    for name in _git("ls-files", "--cached", "--others", "--exclude-standard"):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+def _git(what: str, *words: str) -> list[str]:
+    """Return the names of files that git tells."""
+    command = ("git", what, "-z", *words)
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout  # noqa: S603
+    return [each for each in found.split("\0") if each]
+
+
+@click.command()
+@click.option(
+    "--since", metavar="REVISION", help="Only those whose file, or a test of it, changed."
+)
+@click.argument("files", nargs=-1)
+def main(since: str | None, files: tuple[str, ...]) -> None:
+    """Try all mutants, or those of FILES, which may also be their ids."""
+    chosen = {*files} | (set(_git("diff", "--name-only", since)) if since is not None else set())
+    mutants = [
+        each
+        for each in read_mutants(LIST.read_text("utf-8"))
+        if not (chosen or since) or chosen & {each.id, each.file, *each.tests}
+    ]
+    bad = 0
+    for mutant, verdict in tried(mutants, os.cpu_count() or 1):
+        bad += bool(verdict)
+        click.echo(f"{mutant.id:8} {verdict or 'noticed'}: {mutant.says} ({mutant.file})")
+    click.echo(f"{len(mutants) - bad} noticed, {bad} not")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
