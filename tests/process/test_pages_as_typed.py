@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,6 +117,22 @@ def fleet(checkout: Path) -> None:
     shutil.copytree(ROOT / "examples/pods-with-objects", kiosk / "manifests")
     shutil.copytree(ROOT / "examples/local-objects", kiosk / "objects")
     (kiosk / "objects/shop-database.yaml").chmod(0o600)
+
+
+def test_what_is_below_the_root_directory_has_a_row_and_its_mode_on_the_page_on_security(
+    agent: OnExamples,
+) -> None:
+    agent.runs("--hollow-volumes", "--hollow-records")
+    page = (ROOT / "docs/security.md").read_text()
+    rows = re.findall(r"^\| (`\S.*`) \| (0\d+)(?:, files (0\d+))? \|", page, flags=re.MULTILINE)
+    modes = {name: row[1:] for row in rows for name in re.findall(r"`([\w.-]+)/?`", row[0])}
+    kept = {"actorlet.sock", "pod-records", "last-good-manifests", "hollow", "pods"}
+    eventually(lambda: kept <= {path.name for path in agent.root_dir.iterdir()})
+    for path in agent.root_dir.iterdir():
+        own, of_files = modes[path.name]
+        assert path.stat().st_mode & 0o777 == int(own, 8)
+        below = list(path.iterdir()) if of_files else []
+        assert {each.stat().st_mode & 0o777 for each in below} <= {int(of_files or "0", 8)}
 
 
 def files_of(folder: Path) -> dict[str, tuple[int, bytes]]:

@@ -31,6 +31,7 @@ COMMANDS = [
 ]
 OUR_FLAGS |= {name for each in COMMANDS for option in each.params for name in option.opts}
 FLAGS_OF_OTHERS = {
+    "curl": "--unix-socket",
     "kubectl": "--certificate-authority --cluster --duration --embed-certs --flatten --force"
     " --grace-period --kubeconfig --minify --server --token --user",
     "podman-system-generator": "--dryrun",
