@@ -12,6 +12,7 @@ from agent import garbage
 from agent.descriptors import limits_of_connections, raise_descriptor_limit
 from agent.edges import Edges
 from agent.kubelets import warn_of_kubelets
+from agent.last_calls import LastCalls
 from agent.listeners import control_socket, listen
 from agent.logs import configure_logs
 from agent.process import Process, leave
@@ -51,6 +52,11 @@ class Agent:
         self.system.observe_standings(self._tree.note_standing)
         if self._tree.joined is not None:
             self.system.observe_failed_loops(self._tree.joined.note_failed_loops)
+
+    @property
+    def last_calls(self) -> LastCalls:
+        """The calls that the end of the process waits for."""
+        return self._tree.last_calls
 
     def rescan(self) -> None:
         """Tell every source to look again."""

@@ -90,6 +90,8 @@ class CriEdges:
     """Returns who reports the Node."""
     addresses: Callable[[], tuple[str, ...]]
     """Returns the machine's addresses at present. On any thread."""
+    sandbox_begins: Callable[[], Callable[[], None]]
+    """Notes that a sandbox is being made, and returns what notes that this has ended. On any thread."""
 
 
 class CriComposition:
@@ -113,6 +115,7 @@ class CriComposition:
         self._addresses = edges.addresses
         self._endpoint = str(told.container_runtime_endpoint)
         self._containers = CriMemory()
+        self._sandbox_begins = edges.sandbox_begins
         self._wire = self._wire_of(told)
         self._disk = DiskThreads()
         self._directories = PodDirectoriesOnDisk(
@@ -210,7 +213,8 @@ class CriComposition:
         return SplitWire(self._wire_to(told.image_service_endpoint), containers)
 
     def _wire_to(self, socket: Path) -> CountedWire:
-        return CountedWire(GrpcWire(socket), self._containers.calls.noted, time.monotonic)
+        noted = self._containers.calls.noted
+        return CountedWire(GrpcWire(socket), noted, time.monotonic, self._sandbox_begins)
 
     def _make_images(self) -> ImageKeeper:
         ports = ImagePorts(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from actors.node.machine import Machine
+from agent.last_calls import LastCalls
 from kernel import AnySpec, Port
 from messages.api import CallApi
 from messages.change_hooks import RolloutMessage
@@ -83,6 +84,8 @@ class PodEdges:
     """The kernel that mounts volumes. None for that of this machine."""
     hollow: Callable[[HollowRules], HollowCore] = HollowCore
     """Makes what hollow containers are in."""
+    last_calls: LastCalls
+    """Notes the calls that the end of the process waits for."""
 
 
 class ComposedRuntime(Protocol):

@@ -136,6 +136,7 @@ class PodTree:
                     events=self._events,
                     node=self._reporter,
                     addresses=CurrentAddresses(machine.addresses),
+                    sandbox_begins=self._edges.last_calls.begin,
                 ),
                 machine.read(),
                 sources,

@@ -17,6 +17,7 @@ from typing import Final, NoReturn, Protocol
 import structlog
 
 from agent import garbage
+from agent.last_calls import LastCalls
 from agent.signals import Signals
 from agent.systemd import Systemd
 from kernel import EXIT_UNCLEAN, ActorSystem, AskTimeoutError
@@ -33,6 +34,9 @@ SAME_STOP: Final = Seconds(0.5)
 """A signal to stop that comes so soon after the first is taken for the same one: ``make``, ``timeout`` and
 others pass on to their child what the whole process group has got already."""
 
+LAST_CALLS_WITHIN: Final = Seconds(2.0)
+"""How long the end waits for sandboxes that are being made. One takes 0.1 s, and more where many start."""
+
 SETTLED_AFTER: Final = Seconds(30.0)
 """Time after the start by which the sources have listed: most of what is in memory then stays there."""
 
@@ -43,6 +47,11 @@ class RunnableAgent(Protocol):
     @property
     def system(self) -> ActorSystem:
         """The agent's actor system."""
+        ...
+
+    @property
+    def last_calls(self) -> LastCalls:
+        """The calls that the end of the process waits for."""
         ...
 
     def rescan(self) -> None:
@@ -63,11 +72,13 @@ class Process:
         systemd: Systemd,
         shutdown_deadline: Seconds,
         settled_after: Seconds = SETTLED_AFTER,
+        last_calls_within: Seconds = LAST_CALLS_WITHIN,
     ) -> None:
         self._agent = agent
         self._systemd = systemd
         self._shutdown_deadline = shutdown_deadline
         self._settled_after = settled_after
+        self._last_calls_within = last_calls_within
         self._settled_at: Seconds | None = None
         self._is_ready = False
         self._trouble = ""
@@ -79,7 +90,7 @@ class Process:
         """Start the agent. Return the exit code of the process once the agent has stopped."""
         system = self._agent.system
         with Signals() as signals:
-            system.on_milestone = signals.wake_up
+            system.on_milestone = self._agent.last_calls.when_none = signals.wake_up
             system.start()
             try:
                 while (code := self._turn(signals)) is None:
@@ -93,9 +104,7 @@ class Process:
         number = signals.wait(self._wait_limit())
         code = self._agent.system.wait(Seconds(0.0))
         if code is not None:
-            log = _log.error if code else _log.info
-            log("stopped", exit_code=code)
-            return code
+            return self._finish(signals, code)
         if self._must_end_by is not None and self._now() >= self._must_end_by:
             _log.error("ending at once", why="stopping takes too long")
             return EXIT_UNCLEAN
@@ -103,6 +112,23 @@ class Process:
         self._settle()
         self._feed_watchdog()
         return self._on_signal(number) if number else None
+
+    def _finish(self, signals: Signals, code: int) -> int:
+        """Wait a moment for the last calls, since nobody sends others any more. Return the exit code."""
+        until = Seconds(self._now() + self._last_calls_within)
+        if self._must_end_by is not None:
+            until = min(until, self._must_end_by)
+        calls = self._agent.last_calls
+        while calls and (left := until - self._now()) > 0:
+            number = signals.wait(Seconds(left))
+            at_once = self._on_signal(number) if number else None
+            if at_once is not None:
+                return at_once
+        if calls:
+            _log.warning("ending while sandboxes are being made", sandboxes=len(calls))
+        log = _log.error if code else _log.info
+        log("stopped", exit_code=code)
+        return code
 
     def _on_signal(self, number: int) -> int | None:
         actions: dict[int, Callable[[], int | None]] = {

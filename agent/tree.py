@@ -15,6 +15,7 @@ from actors.node.machine import LinuxMachine, Machine
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.console import AgentConsole
 from agent.edges import Edges
+from agent.last_calls import LastCalls
 from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from agent.pod_edges import PodApiPorts, PodEdges
@@ -83,6 +84,7 @@ class AgentTree:
             self._address,
             ObjectEdges(api=self._api_ports, keep_watch=self._edges.keep_watch),
         )
+        self.last_calls = LastCalls()
         self._pods = self._pod_tree(settings.runtime) if settings.runtime else None
         if self.joined is not None and self._pods is not None:
             self.joined.show(self._pods.machine)
@@ -139,6 +141,7 @@ class AgentTree:
             writers=self._edges.writers,
             mounts=self._edges.mounts,
             hollow=self._edges.hollow or HollowCore,
+            last_calls=self.last_calls,
         )
         sources = frozenset(self._source_names())
         return PodTree(self._settings, runtime, sources, self._address, edges)

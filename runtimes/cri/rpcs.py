@@ -34,6 +34,7 @@ IMAGES_WITHIN: Final = Seconds(120.0)
 
 IMAGE_SERVICE: Final = "/runtime.v1.ImageService/"
 _RUNTIME = "/runtime.v1.RuntimeService/"
+RUN_SANDBOX: Final = f"{_RUNTIME}RunPodSandbox"
 _TASKS = "/containerd.services.tasks.v1.Tasks/"
 _NAMESPACE: Final = "k8s.io"
 """Where containerd has what its CRI makes."""

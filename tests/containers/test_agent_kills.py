@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +60,22 @@ def test_killed_at_each_step_of_a_start_it_starts_everything_once(
     assert {name: agent.instances(name) for name in names} == {
         name: [(0, "running")] for name in names
     }
+
+
+def test_told_to_end_it_waits_for_sandboxes_that_are_being_made_but_not_for_long(
+    agent: WholeAgent, proxy: CriProxy
+) -> None:
+    proxy.hold("web-node1", Step("RunPodSandbox", is_done=False))
+    agent.serve("web")
+    agent.begins()
+    proxy.await_all()
+    agent.send(signal.SIGTERM)
+    assert agent.ends() == 0
+    assert "ending while sandboxes are being made" in agent.log()
+    proxy.open_all()
+    agent.begins()
+    agent.await_running("web", restarts=0)
+    assert agent.said("web") == ["begins"]
 
 
 def test_killed_at_each_step_of_a_stop_it_stops_everything_once(

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from agent import garbage
+from agent.last_calls import LastCalls
 from agent.process import SAME_STOP, Process, leave
 from agent.signals import HANDLED
 from agent.systemd import Systemd
-from kernel import ActorSystem, SupervisorSpec
+from kernel import EXIT_UNCLEAN, ActorSystem, SupervisorSpec
 from messages.units import Seconds
 from tests.support.kernel.players import Action, Gate, Troupe, key, nothing, raising
 
@@ -44,6 +45,7 @@ class ToldAgent:
         web = troupe.child(WEB, at_start=at_start, at_stop=at_stop)
         self.system = ActorSystem(SupervisorSpec(name="root", children=(web,), intensity=0))
         self.at_rescan: Callable[[], None] = lambda: None
+        self.last_calls = LastCalls()
         self.answers: Iterator[Callable[[], bool]] = iter(())
 
     def rescan(self) -> None:
@@ -72,6 +74,53 @@ def test_hangup_rescans_and_terminate_stops_in_order(
     troupe.diary.expect("web starts 1", "web stops")
     assert [event["signal"] for event in logs if "signal" in event] == ["SIGHUP", "SIGTERM"]
     assert logs[-1]["event"] == "stopped"
+
+
+def test_the_end_waits_for_calls_that_leave_something_behind_when_they_are_cut_off(
+    troupe: Troupe, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGTERM))
+    ends = [agent.last_calls.begin(), agent.last_calls.begin()]
+
+    def end_them() -> None:
+        agent.system.wait(LONG)
+        troupe.diary.tell("they end")
+        for end in ends:
+            end()
+
+    ender = threading.Thread(target=end_them)
+    ender.start()
+    assert Process(agent, Systemd({}), LONG, last_calls_within=LONG).run() == 0
+    troupe.diary.expect("web starts 1", "web stops", "they end")
+    ender.join()
+    assert events(logs)[-1] == "stopped"
+
+
+def test_calls_that_do_not_end_keep_the_end_waiting_for_a_moment_only(
+    troupe: Troupe, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGTERM))
+    agent.last_calls.begin()
+    assert Process(agent, Systemd({}), LONG, last_calls_within=Seconds(0.01)).run() == 0
+    assert events(logs)[-2:] == ["ending while sandboxes are being made", "stopped"]
+
+
+def test_a_second_signal_ends_the_wait_for_the_last_calls(
+    troupe: Troupe, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGTERM))
+    agent.last_calls.begin()
+
+    def send_again() -> None:
+        agent.system.wait(LONG)
+        threading.Event().wait(SAME_STOP)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    sender = threading.Thread(target=send_again)
+    sender.start()
+    assert Process(agent, Systemd({}), LONG, last_calls_within=LONG).run() == EXIT_UNCLEAN
+    sender.join()
+    assert events(logs)[-1] == "ending at once"
 
 
 def test_interrupt_stops_as_well(troupe: Troupe) -> None:

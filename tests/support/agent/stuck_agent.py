@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from typing_extensions import override
 
+from agent.last_calls import LastCalls
 from agent.logs import configure_logs
 from agent.process import Process, leave
 from agent.systemd import Systemd
@@ -34,6 +35,7 @@ class StuckAgent:
         stuck = ChildSpec(key=Key[None]("stuck"), factory=Stuck, shutdown=Seconds(60.0))
         root = SupervisorSpec(name="root", children=(stuck,), shutdown=Seconds(60.0))
         self.system = ActorSystem(root)
+        self.last_calls = LastCalls()
 
     def rescan(self) -> None:
         """Do nothing."""

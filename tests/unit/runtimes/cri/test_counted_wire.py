@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from google.protobuf.message import Message
 from typing_extensions import override
 
+from agent.last_calls import LastCalls
 from runtimes.cri import rpcs
 from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.figures import CallMade
@@ -59,7 +60,7 @@ def test_a_call_is_noted_with_its_time_and_whether_it_failed() -> None:
     times: Iterator[float] = iter((1.0, 2.0, 2.25, 5.0))
     noted: deque[CallMade] = deque()
     held, outcomes = HeldWire(), list[RpcOutcome]()
-    wire = CountedWire(held, noted, lambda: next(times))
+    wire = CountedWire(held, noted, lambda: next(times), LastCalls().begin)
     wire.call(rpcs.version(), outcomes.append)
     wire.call(rpcs.status(), outcomes.append)
     assert not noted
@@ -72,10 +73,24 @@ def test_a_call_is_noted_with_its_time_and_whether_it_failed() -> None:
     assert outcomes == [failure, cri.VersionResponse()]
 
 
+def test_it_is_known_which_calls_that_make_sandboxes_have_not_ended() -> None:
+    held, last_calls, ends = HeldWire(), LastCalls(), list[int]()
+    last_calls.when_none = lambda: ends.append(len(last_calls))
+    wire = CountedWire(held, deque(), lambda: 0.0, last_calls.begin)
+    for rpc in (rpcs.version(), *[rpcs.run_sandbox(cri.PodSandboxConfig(), "")] * 2):
+        wire.call(rpc, lambda _: None)
+    assert len(last_calls) == 2
+    held.calls[0](cri.VersionResponse())
+    held.calls[1](RpcFailure(code=RpcCode.UNAVAILABLE, message="refused"))
+    assert (len(last_calls), ends) == (1, [])
+    held.calls[2](cri.RunPodSandboxResponse())
+    assert (len(last_calls), ends) == (0, [0])
+
+
 def test_streams_go_on_as_they_are_and_the_connection_can_be_closed() -> None:
     held, told = HeldWire(), list[Message]()
     noted: deque[CallMade] = deque()
-    wire = CountedWire(held, noted, lambda: 0.0)
+    wire = CountedWire(held, noted, lambda: 0.0, LastCalls().begin)
     assert wire.follow(rpcs.container_events(), told.append, lambda _: None).cancel()
     wire.close()
     assert (len(told), held.is_closed, len(noted)) == (1, True, 0)
