@@ -63,7 +63,7 @@ class PodTree:
         self._node_name = settings.node_name
         self._address = address
         self._edges = edges
-        self._restarts_containers = runtime.kind is not RuntimeKind.PROVIDER
+        self._is_provider = runtime.kind is RuntimeKind.PROVIDER
         self._logs_steps = runtime.kind is not RuntimeKind.HOLLOW
         self._runtime = self._composed(settings, runtime, sources)
         self.machine = DescribedMachine(machine=edges.machine, told=self._runtime.node)
@@ -252,10 +252,11 @@ class PodTree:
             services=services,
             volumes=self._volumes.port() if self._volumes is not None else None,
             rollouts=rollouts,
-            restarts_containers=self._restarts_containers,
+            restarts_containers=not self._is_provider,
             probes=probes,
             events=self._events(),
             records=self._records(),
+            keeps_starts=self._is_provider,
             host_ips=self._host_ips,
             logs_steps=self._logs_steps,
         )

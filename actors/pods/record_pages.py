@@ -7,7 +7,7 @@ another version, or anything else, is not taken. It holds no value of any Secret
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
@@ -50,6 +50,8 @@ class KeptPod:
     """What its probes said, by name of the container, of those that started or became ready."""
     outdated: frozenset[str] = frozenset()
     """Ids of instances that are replaced, since an object that they use changed, or that were."""
+    running: Sequence[JsonObject] = ()
+    """The statuses of containers that run, in the API's form, if only this process knows since when."""
     ended: JsonObject | None = None
     """Its status, in the API's form, once it has ended by itself: it never runs again. None before."""
 
@@ -109,6 +111,7 @@ def _body(kept: KeptPod, ended: JsonObject | None) -> bytes:
             for name, said in kept.probed.items()
         },
         "outdated": sorted(kept.outdated),
+        "running": list(kept.running),
         "ended": ended,
     }
     return json.dumps(document).encode("ascii")
@@ -137,6 +140,7 @@ def decoded_page(data: bytes) -> KeptPod | None:
             for name, (container_id, is_started, is_ready) in document.get("probed", {}).items()
         },
         outdated=frozenset(document.get("outdated", ())),
+        running=tuple(document.get("running", ())),
         ended=document.get("ended"),
     )
 

@@ -21,6 +21,7 @@ from messages.pod_runtime import (
     SandboxState,
 )
 from messages.pods import Pod, PodPhase
+from messages.units import Timestamp
 from stores.statuses.shown import (
     LOST_EXIT_CODE,
     LOST_REASON,
@@ -69,7 +70,7 @@ def _kept(pod: Pod, seen: PodObserved, before: PodObserved) -> Mapping[str, Cont
         elif _goes_back(pod, name, old, new) and not _is_new_sandbox(pod, name, seen, before):
             kept[name] = old
         else:
-            counted = _counted(old, new)
+            counted = _with_times(old, _counted(old, new))
             if counted is not new:
                 kept[name] = counted
     return kept
@@ -96,6 +97,28 @@ def _counted(old: ContainerHistory, new: ContainerHistory) -> ContainerHistory:
     if new.current is None:
         return replace(new, last=counted)
     return replace(new, current=counted, last=new.last or (_ended(old) if is_another else old.last))
+
+
+def _with_times(old: ContainerHistory, new: ContainerHistory) -> ContainerHistory:
+    """Return ``new`` with the times that were shown of the same instance, where it tells later ones.
+
+    A runtime that is asked anew may know only since when it was asked. What happened did not happen later.
+    """
+    was, now = old.current, new.current
+    if was is None or now is None or (was.id, was.attempt) != (now.id, now.attempt) or not now.id:
+        return new
+    started = _earlier(was.started_at, now.started_at)
+    finished = _earlier(was.finished_at, now.finished_at)
+    if started is now.started_at and finished is now.finished_at:
+        return new
+    return replace(new, current=replace(now, started_at=started, finished_at=finished))
+
+
+def _earlier(shown: Timestamp | None, told: Timestamp | None) -> Timestamp | None:
+    """Return ``told``, or ``shown`` if that is in an earlier second: people see no parts of one."""
+    if shown is None or told is None or int(told) <= int(shown):
+        return told
+    return shown
 
 
 def _ended(old: ContainerHistory) -> ContainerObserved | None:

@@ -64,6 +64,10 @@ class NodeProcess(AgentProcess):
         path = self.state / self.pods()[f"{name}-node1"] / "main" / "log"
         return path.read_text() if path.exists() else ""
 
+    def kept(self, name: str) -> str:
+        """Return what is on disk of a pod for the next process."""
+        return (self.root_dir / "pod-records" / f"{self.pods()[f'{name}-node1']}.json").read_text()
+
     def groups(self) -> list[int]:
         """Return the process groups of all containers that there are."""
         return [int(path.read_text() or 0) for path in self.state.glob("*/*/group")]
@@ -118,12 +122,15 @@ def test_processes_run_on_while_the_agent_is_killed_and_are_found_again(node: No
     node.runs()
     eventually(lambda: node.phase("lasting") == "Running")
     (group,) = node.groups()
+    shown = node.status("lasting")["containerStatuses"]
+    eventually(lambda: '"startedAt"' in node.kept("lasting"))
     node.send(signal.SIGKILL)
     node.ends()
     assert lives(group)
     node.runs()
     eventually(lambda: node.phase("lasting") == "Running")
     assert node.groups() == [group]
+    assert node.status("lasting")["containerStatuses"] == shown
     assert node.printed("lasting") == "begun\n"
 
 

@@ -236,6 +236,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if self._probes is not None:
             self._probes.note_observed()
             self._want_probes()
+        if self._ports.keeps_starts:
+            self._keep()
         self._changes.note_observed(observed)
         self._act_on_changes()
 

@@ -20,6 +20,8 @@ from stores.statuses.rendering import render_status
 KEPT_WITHIN: Final = Seconds(5.0)
 """How long the disk is waited for before a pod is stopped that has ended by itself."""
 
+_OF_RUNNING: Final = ("name", "containerID", "restartCount", "state")
+
 
 class WorkerKeeping:
     """Has kept what is to be known of one pod, for one life of its worker."""
@@ -32,6 +34,7 @@ class WorkerKeeping:
         after: Callable[[Seconds, KeepingOverdue], Timer],
     ) -> None:
         self._records = ports.records
+        self._keeps_starts = ports.keeps_starts
         self._memory = memory
         self._me = me
         self._after = after
@@ -81,10 +84,24 @@ class WorkerKeeping:
         if memory.hooks is not None:
             outdated, versions = memory.hooks.outdated, self._acted_on(versions)
         kept = kept_pod(memory.wish.pod, began, versions, verdicts, outdated)
+        if self._keeps_starts:
+            kept = replace(kept, running=self._running())
         if kept != memory.kept:
             memory.kept = kept
             if self._records is not None:
                 self._records.tell(KeepPod(kept=kept))
+
+    def _running(self) -> tuple[JsonObject, ...]:
+        """Return since when the pod's containers run, for the next process to show."""
+        pod, status = self._memory.wish.pod, self._memory.status
+        shown = render_status(pod, status) if status is not None else {}
+        kinds = ("initContainerStatuses", "containerStatuses")
+        found = [each for kind in kinds for each in shown.get(kind) or ()]
+        return tuple(
+            {field: each[field] for field in _OF_RUNNING if field in each}
+            for each in found
+            if "running" in each["state"]
+        )
 
     def _acted_on(
         self, versions: Mapping[ObjectId, ObjectVersion]

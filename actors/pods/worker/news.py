@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from actors.pods.worker.volumes import FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED
 from messages.events import EventType
 from messages.pod_lives import PodLife
 from messages.pod_runtime import NO_MARK, PodObserved, PodTrouble, ProbeVerdict
-from messages.pods import TERMINAL_PHASES, PodPhase
+from messages.pods import TERMINAL_PHASES, JsonObject, PodPhase, PodUid
 from messages.statuses import PodFailure, PodStatus, PodStatusIs
 from messages.units import Timestamp
 from stores.statuses.completion import completed
@@ -39,20 +39,27 @@ class WorkerNews:
         memory = self._memory
         if memory.status is not None:
             return
-        kept, pod = memory.kept, memory.wish.pod
-        began = (kept.start_time if kept is not None else None) or Timestamp(int(now))
-        shown = status_of(pod.document)
-        ended = kept.ended if kept is not None and not pod.is_terminal else None
-        if ended is not None:  # nobody was told yet, or only this node knows
-            shown = status_of({"metadata": {"uid": pod.uid}, "status": ended})
+        kept = memory.kept.start_time if memory.kept is not None else None
+        began = kept or Timestamp(int(now))
+        shown = self._shown_before()
         if shown is None:
             memory.status = PodStatus(
                 phase=PodPhase.PENDING, conditions=(), observed=None, start_time=began
             )
         else:
             memory.status = replace(shown, start_time=shown.start_time or began)
-        if ended is not None:
-            self.tell_status()
+        if memory.life.ended_as is not None:
+            self.tell_status()  # the process that saw the end may have told nobody
+
+    def _shown_before(self) -> PodStatus | None:
+        """Return what was shown of the pod before, as its document and its record say."""
+        kept, pod = self._memory.kept, self._memory.wish.pod
+        shown = status_of(pod.document)
+        if kept is None or pod.is_terminal:
+            return shown
+        if kept.ended is not None:
+            return status_of({"metadata": {"uid": pod.uid}, "status": kept.ended})
+        return _with_running(pod.uid, kept.running, shown) if kept.running else shown
 
     def note_mirror(self) -> None:
         """Count restarts on from those that the mirror shows of an earlier process.
@@ -165,3 +172,16 @@ class WorkerNews:
             return None
         shown = memory.status.observed if memory.status is not None else None
         return memory.probes.verdicts(memory.wish.pod, observed or shown)
+
+
+def _with_running(
+    uid: PodUid, running: Sequence[JsonObject], shown: PodStatus | None
+) -> PodStatus | None:
+    """Return what is ``shown``, with the containers that ran before if it shows none."""
+    if shown is not None and shown.observed is not None:
+        return shown
+    status = {"phase": PodPhase.RUNNING.value, "containerStatuses": list(running)}
+    known = status_of({"metadata": {"uid": uid}, "status": status})
+    if shown is None or known is None:
+        return known
+    return replace(shown, phase=known.phase, observed=known.observed)

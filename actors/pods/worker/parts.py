@@ -47,6 +47,8 @@ class WorkerPorts:
     """Who posts events; None if the agent belongs to no cluster."""
     records: Port[KeepPod] | None = None
     """Who keeps what the next process is to know; None if nothing is to outlive this one."""
+    keeps_starts: bool = False
+    """Whether it is kept when containers started, since the next process has nobody to ask."""
     host_ips: Callable[[], tuple[str, ...]]
     """Returns the addresses of this machine."""
     logs_steps: bool = True

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -390,6 +391,40 @@ def test_a_pod_that_a_node_ends_for_its_own_sake_is_not_kept_as_one_that_ended_b
         lives.kills(web, PodFailure(reason="Evicted", message="no memory"))
         assert lives.status(web).phase is PodPhase.FAILED
         assert records_of(world).pods[web.uid].ended is None
+
+
+def test_a_static_pod_shows_since_when_its_containers_run_though_the_runtime_forgot_that(
+    world: LivesWorld,
+) -> None:
+    web = make_pod("web")
+    world.keeps_starts = True
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, web)
+        began = started_at(lives, web)
+        kept_first = records_of(world).pods[web.uid]
+        lives.play.advance(100.0)
+        assert records_of(world).pods[web.uid] is kept_first
+    (history,) = world.machine.pods[web.uid].containers.values()
+    assert history.current is not None
+    later = replace(history.current, started_at=Timestamp(began + 500.0))
+    world.machine.pods[web.uid].containers["main"] = replace(history, current=later)
+    world.machine.forget_commands()
+    with lives_stage(world=world) as lives:
+        lives.play.advance(600.0)
+        lives.lists(FILE, web)
+        assert int(started_at(lives, web)) == int(began)
+        lives.exits(web, 1)
+        lives.play.advance(1.0)
+        assert started_at(lives, web) > began + 500.0
+
+
+def started_at(lives: LivesStage, pod: Pod) -> Timestamp:
+    """Return since when the container of a pod is shown to run."""
+    observed = lives.status(pod).observed
+    current = observed.containers["main"].current if observed is not None else None
+    assert current is not None
+    assert current.started_at is not None
+    return current.started_at
 
 
 def test_a_pod_without_records_is_kept_nowhere(lives: LivesStage) -> None:

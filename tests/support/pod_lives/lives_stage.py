@@ -102,6 +102,8 @@ class LivesWorld:
     probes: PlainProbeKeeper | None = None
     """Who has probes run; None if nobody does."""
     records: Port[KeepPod | DropPod | ReadKeptPods] | None = None
+    keeps_starts: bool = False
+    """The runtime does not know any more since when containers run, if the agent was restarted."""
     node: NodeView = field(default_factory=lambda: NodeView(name="node"))
     sources: frozenset[SourceName] = frozenset({FILE, HTTP, API})
     cluster: Port[FollowNode] | None = None
@@ -169,6 +171,7 @@ class LivesStage:
             restarts_containers=world.restarts_containers,
             events=world.events,
             records=world.records,
+            keeps_starts=world.keeps_starts,
             host_ips=lambda: ("192.0.2.1",),
         )
         ports = PodKeeperPorts(

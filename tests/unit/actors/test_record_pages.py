@@ -31,6 +31,7 @@ KEPT = KeptPod(
     objects={SETTINGS: ObjectVersion("uid", "7")},
     resources={"main": {"requests": {"cpu": "1"}}},
     probed={"main": ProbeVerdict(is_ready=False, container_id="c1")},
+    running=({"name": "main", "restartCount": 2, "state": {"running": {}}},),
     ended={"phase": "Failed", "containerStatuses": [{"name": "main"}]},
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from messages.pod_runtime import PodObserved, PodTrouble
+from messages.pod_runtime import ContainerHistory, PodObserved, PodTrouble
 from messages.pods import Pod, PodPhase
 from messages.statuses import PodFailure, PodStatus
 from messages.units import Timestamp
@@ -69,6 +69,32 @@ def test_a_pod_fails_with_its_reason_once_no_container_may_run() -> None:
         FAILURE.reason,
         FAILURE.message,
     )
+
+
+def at(history: ContainerHistory, started: float, finished: float | None = None) -> PodObserved:
+    """Return an observation of ``history`` with these times."""
+    assert history.current is not None
+    end = None if finished is None else Timestamp(finished)
+    current = replace(history.current, started_at=Timestamp(started), finished_at=end)
+    return observation(replace(history, current=current))
+
+
+def times(status: PodStatus) -> tuple[float | None, float | None]:
+    assert status.observed is not None
+    current = status.observed.containers["main"].current
+    assert current is not None
+    return current.started_at, current.finished_at
+
+
+def test_a_container_is_not_shown_to_have_begun_or_ended_later_than_was_shown() -> None:
+    shown = after(at(running(), 100.0))
+    assert times(after(at(running(), 100.9), shown)) == (100.9, None)  # the same second
+    assert times(after(at(running(), 160.5), shown)) == (100.0, None)
+    assert times(after(at(running(), 90.0), shown)) == (90.0, None)
+    assert times(after(at(running(attempt=1), 160.5), shown)) == (160.5, None)
+    ended = after(at(exited(code=1), 160.0, 170.0), shown)
+    assert times(ended) == (100.0, 170.0)
+    assert times(after(at(exited(code=1), 200.0, 210.0), ended)) == (100.0, 170.0)
 
 
 def test_a_terminal_status_stays_terminal_with_its_reason() -> None:
