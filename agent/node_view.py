@@ -8,7 +8,7 @@ from actors.node.resources import NodeResources, allocatable
 from actors.pods.node_view import NodeView
 from settings.agent import Settings
 from settings.resources import NO_LIMIT_OF_PODS
-from settings.runtime import HOLLOW_LABEL, HOLLOW_LABEL_VALUE, RuntimeKind
+from settings.runtime import HOLLOW_LABEL_VALUE, RUNTIME_LABEL, RuntimeKind
 
 
 def node_resources(settings: Settings) -> NodeResources:
@@ -28,7 +28,7 @@ def own_label(settings: Settings) -> tuple[str, str] | None:
     """Return the label without which a Node that exists is left alone; None if any Node is taken over."""
     runtime = settings.runtime
     is_picky = runtime is not None and runtime.kind is RuntimeKind.HOLLOW and not runtime.is_forced
-    return (HOLLOW_LABEL, HOLLOW_LABEL_VALUE) if is_picky else None
+    return (RUNTIME_LABEL, HOLLOW_LABEL_VALUE) if is_picky else None
 
 
 def configured_node(settings: Settings, facts: MachineFacts) -> NodeView:
@@ -40,6 +40,6 @@ def configured_node(settings: Settings, facts: MachineFacts) -> NodeView:
             **facts.labels,
             **settings.node_labels,
         },
-        taints=settings.taints,
+        taints=facts.taints if settings.taints is None else settings.taints,
         allocatable=allocatable(node_resources(settings), facts),
     )

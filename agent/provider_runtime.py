@@ -28,7 +28,7 @@ from runtimes.virtual.calls import (
 from runtimes.virtual.loading import LoadedProvider, ProviderLoadError, attached, load_provider
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
 from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
-from runtimes.virtual.node_reports import sound_node
+from runtimes.virtual.node_reports import UNTOLD, sound_node
 from runtimes.virtual.pods import Method
 from settings.errors import UsageError
 
@@ -97,9 +97,9 @@ class ProviderRuntime:
         """Return the address of who carries probes out, as far as that can be done from outside."""
         return self._address(PROBE_LOOP)
 
-    def node(self) -> RuntimeNode | None:
-        """Return what the class said last of the Node; None if it said nothing. On any thread."""
-        return self._memory.node
+    def node(self) -> RuntimeNode:
+        """Return what the class said last of the Node, or what is so of each virtual one. On any thread."""
+        return self._memory.node or UNTOLD
 
     def uses_services(self) -> bool:
         """Return that they are told of none: who knows whether they can reach the cluster's network."""

@@ -358,6 +358,10 @@ class RuntimeNode:
     capacity: Mapping[str, str] = field(default_factory=dict)
     """Quantities by resource."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[JsonObject, ...] = ()
+    """With which the Node is created, unless the configuration names others."""
+    has_own_machines: bool = False
+    """Its pods use neither the storage nor the huge pages of this machine: the Node has what is told."""
     addresses: tuple[str, ...] = ()
     """IP addresses, the most important one first."""
     troubles: Mapping[str, str] = field(default_factory=dict)

@@ -60,8 +60,9 @@ class Settings:
     """What runs the pods. ``None``: nothing does, they are only shown."""
     node_labels: Mapping[str, str]
     """Labels of the node in addition to those that every node has."""
-    taints: tuple[JsonObject, ...]
-    """Taints of the node; of a Node when this agent creates it. Later the cluster may change them."""
+    taints: tuple[JsonObject, ...] | None
+    """Taints of the node; of a Node when this agent creates it. Later the cluster may change them. None: the
+    Python class says them that runs the pods."""
     longest_restart_pause: Seconds
     """How long a container that ends again and again waits at most until it is started again."""
     resources: ResourceSettings
@@ -124,7 +125,7 @@ def _in_effect(settings: Settings) -> JsonObject:
         "readOnlyPort": settings.read_only_port,
         "healthzPort": settings.healthz_port,
         "healthzBindAddress": settings.healthz_bind_address,
-        "registerWithTaints": list(settings.taints),
+        "registerWithTaints": list(settings.taints or ()),
         "crashLoopBackOff": {
             "maxContainerRestartPeriod": format_duration(settings.longest_restart_pause)
         },

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from manifests.taints import check_taints
 from messages.pods import JsonObject
 from messages.units import Seconds
 from settings.configuration.schema import KubeletConfiguration
@@ -15,15 +16,20 @@ from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
 from settings.load_containers import containers_of, names_endpoint
 from settings.runtime import (
-    HOLLOW_LABEL,
     HOLLOW_LABEL_VALUE,
     HOLLOW_TAINT,
+    RUNTIME_LABEL,
+    VIRTUAL_LABEL_VALUE,
     HollowSettings,
     RuntimeKind,
     RuntimeSettings,
 )
-from settings.values.node_labels import check_labels, check_taints
+from settings.values.node_labels import check_labels
 
+_LABEL_VALUES: Final = {
+    RuntimeKind.HOLLOW: HOLLOW_LABEL_VALUE,
+    RuntimeKind.PROVIDER: VIRTUAL_LABEL_VALUE,
+}
 SHORTEST_RESTART_PAUSE: Final = 1.0
 LONGEST_RESTART_PAUSE: Final = 300.0
 """A kubelet takes no other ones either."""
@@ -110,20 +116,23 @@ def node_labels_of(
         check_labels(line.node_labels, is_restricted=is_joined)
     except ValueError as error:
         raise UsageError(f"--node-labels {error}", at="--node-labels") from None
-    hollow = {HOLLOW_LABEL: HOLLOW_LABEL_VALUE} if _is_hollow(runtime) else {}
-    return {**line.node_labels, **hollow}
+    value = _LABEL_VALUES.get(runtime.kind) if runtime is not None else None
+    return {**line.node_labels, **({RUNTIME_LABEL: value} if value else {})}
 
 
 def taints_of(
     configuration: KubeletConfiguration, runtime: RuntimeSettings | None
-) -> tuple[JsonObject, ...]:
-    """Return the taints of a Node that is created. Raises ``UsageError``."""
+) -> tuple[JsonObject, ...] | None:
+    """Return the taints of a Node that is created; None if a class says them. Raises ``UsageError``."""
     taints = tuple(
         {name: taint[name] for name in ("key", "value", "effect") if taint[name] or name != "value"}
         for taint in (each.model_dump() for each in configuration.registerWithTaints)
     )
-    if _is_hollow(runtime) and "registerWithTaints" not in configuration.model_fields_set:
+    is_told = "registerWithTaints" in configuration.model_fields_set
+    if _is_hollow(runtime) and not is_told:
         return (HOLLOW_TAINT,)
+    if runtime is not None and runtime.kind is RuntimeKind.PROVIDER and not is_told:
+        return None
     try:
         check_taints(taints)
     except ValueError as error:

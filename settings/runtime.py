@@ -11,9 +11,12 @@ from manifests.durations import Span
 from messages.pods import JsonObject
 from settings.containers import ContainerSettings
 
-HOLLOW_LABEL: Final = "actorlet/runtime"
+RUNTIME_LABEL: Final = "actorlet/runtime"
+"""Says what the pods of a Node run in, if not in containers."""
 HOLLOW_LABEL_VALUE: Final = "hollow"
-"""The label of a Node whose pods only seem to run."""
+"""Its value for a Node whose pods only seem to run."""
+VIRTUAL_LABEL_VALUE: Final = "virtual"
+"""The same for one whose pods a Python class runs."""
 HOLLOW_TAINT: Final[JsonObject] = {"key": "actorlet/hollow", "effect": "NoSchedule"}
 """Keeps pods away that do not ask for such a Node."""
 

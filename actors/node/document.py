@@ -18,7 +18,7 @@ from actors.node.machine import MachineFacts
 from actors.node.resources import HUGEPAGES, allocatable, capacity, written
 from actors.node.rules import NodeRules
 from manifests.quantities import amount, is_quantity
-from manifests.requests import is_extended
+from manifests.requests import STORAGE, is_extended
 from messages.api import ApiRequest, Patch, Verb
 from messages.pods import JsonObject
 from messages.units import Timestamp
@@ -53,6 +53,7 @@ def new_node(
     rules: NodeRules, facts: MachineFacts, found: Sequence[NodeCondition], now: Timestamp
 ) -> JsonObject:
     """Return the Node to create. It comes with its status, so it is Ready from the first moment on."""
+    taints = facts.taints if rules.taints is None else rules.taints
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -61,7 +62,7 @@ def new_node(
             "labels": node_labels(rules, facts),
             "annotations": node_annotations(rules),
         },
-        "spec": {"taints": list(rules.taints)} if rules.taints else {},
+        "spec": {"taints": list(taints)} if taints else {},
         "status": {
             **_said(machine_status(rules, facts)),
             "conditions": condition_documents(found, (), now),
@@ -201,8 +202,9 @@ def _differing(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[st
         # A missing field and an empty one mean the same.
         if (present.get(key) or "") != value and not _is_same_amount(present.get(key), value)
     }
-    # Sizes of huge pages depend on the machine alone. A null removes one.
-    vanished = (key for key in present if key.startswith(HUGEPAGES) and key not in wanted)
+    # Storage and sizes of huge pages are told by the agent alone. A null removes one.
+    ours = (key for key in present if key == STORAGE or key.startswith(HUGEPAGES))
+    vanished = (key for key in ours if key not in wanted)
     return {**differing, **dict.fromkeys(vanished)}
 
 

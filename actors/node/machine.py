@@ -19,6 +19,7 @@ from typing_extensions import override
 from actors.node.conditions import Availability, PressureSignals
 from manifests.requests import Amounts, amounts_of
 from messages.pod_runtime import RUNTIME_SAYS, RuntimeNode
+from messages.pods import JsonObject
 
 ARCHITECTURES: Final[Mapping[str, str]] = {
     "x86_64": "amd64",
@@ -41,7 +42,8 @@ class MachineFacts:
 
     cpus: int
     memory: int
-    storage: int
+    storage: int | None
+    """None if pods use none of this machine."""
     hugepages: Mapping[int, int] = field(default_factory=dict)
     """Bytes reserved for huge pages, by the size of a page."""
     addresses: tuple[str, ...] = ()
@@ -58,6 +60,8 @@ class MachineFacts:
     """Amounts of resources that the runtime of pods states, in place of the machine's."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that the runtime wants on the Node."""
+    taints: tuple[JsonObject, ...] = ()
+    """Taints that the runtime wants on a Node that is created."""
     troubles: Mapping[str, str] = field(default_factory=dict)
     """What the runtime says is wrong, by the type of the Node's condition that is bad because of it."""
     trouble_reason: str = RUNTIME_SAYS
@@ -167,6 +171,9 @@ class DescribedMachine(Machine):
             addresses=told.addresses or facts.addresses,
             stated=amounts_of(told.capacity),
             labels=told.labels,
+            taints=told.taints,
+            storage=None if told.has_own_machines else facts.storage,
+            hugepages={} if told.has_own_machines else facts.hugepages,
             troubles=told.troubles,
             trouble_reason=told.trouble_reason,
             runtime=told.version,

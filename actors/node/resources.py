@@ -45,7 +45,7 @@ def capacity(told: NodeResources, facts: MachineFacts) -> dict[str, int]:
     machine = {
         CPU: facts.cpus * 1000,
         MEMORY: facts.memory,
-        STORAGE: facts.storage,
+        **({STORAGE: facts.storage} if facts.storage is not None else {}),
         **{f"{HUGEPAGES}{_binary(size)}": every for size, every in facts.hugepages.items()},
     }
     found = {**(machine if told.is_machine else {}), **facts.stated, **told.stated}

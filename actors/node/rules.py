@@ -23,8 +23,8 @@ class NodeRules:
     """The agent's own version, such as ``0.1.0``."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """``--node-labels``. They override the default labels."""
-    taints: tuple[JsonObject, ...] = ()
-    """``--register-with-taints``. They are set when the Node is created, and never again."""
+    taints: tuple[JsonObject, ...] | None = ()
+    """``--register-with-taints``. Set when the Node is created, and never again. None: the runtime's."""
     own_label: tuple[str, str] | None = None
     """A Node that exists without this label is somebody else's, and is left alone. None: none is."""
     register: bool = True

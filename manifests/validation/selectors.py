@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from manifests.names import dns_label, dns_subdomain, label_value, qualified_name
 from manifests.places import REQUIRED, Place
+from manifests.taints import EFFECTS
 from manifests.texts import quoted
 from manifests.validation.metadata import validate_labels
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _HONOUR = ("Honor", "Ignore")
 _REQUIRED_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED_TERMS = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -32,8 +32,8 @@ def validate_toleration(toleration: Place) -> None:
     elif operator in {"Lt", "Gt"} and not _is_integer(value):
         toleration.wrong("must be a whole number for this operator", "value")
     effect = toleration.get("effect", "")
-    if effect and effect not in _EFFECTS:
-        toleration.one_of("effect", _EFFECTS)
+    if effect and effect not in EFFECTS:
+        toleration.one_of("effect", EFFECTS)
     if toleration.has("tolerationSeconds") and effect != "NoExecute":
         toleration.wrong("must be NoExecute when tolerationSeconds is set", "effect")
 

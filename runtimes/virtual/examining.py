@@ -131,7 +131,8 @@ class PodExaminer:
         self.unsettled.discard(it.uid)
         if isinstance(it.command, StopPod) and not it.is_told:
             note_lost(it, clock.wall())
-        for sentence in note_unfollowed(it, has_update=self._can.update):
+        can = self._can
+        for sentence in note_unfollowed(it, has_update=can.update, has_volumes=can.volumes):
             self._notices.warning(it, UNFOLLOWED, sentence)
 
     def _drop(self, it: VirtualPod) -> None:

@@ -76,11 +76,12 @@ def attached(loaded: LoadedProvider, context: ProviderContext) -> LoadedProvider
 
 
 def abilities_of(found: type) -> Abilities:
-    """Return which optional methods a class has."""
+    """Return which optional methods a class has, and what it does itself."""
     return Abilities(
         update=_is_own(found, "update"),
         forget=_is_own(found, "forget"),
         node=_is_own(found, "node"),
+        volumes=bool(getattr(found, "makes_volumes", False)),
     )
 
 

@@ -7,11 +7,19 @@ from typing import Final
 
 from manifests.names import ip_address, label_value, qualified_name
 from manifests.quantities import amount, is_quantity
+from manifests.taints import check_taints
 from messages.pod_runtime import RuntimeNode
+from messages.pods import JsonObject
 from runtimes.virtual.provider import NodeReport
 from runtimes.virtual.reports import MESSAGE_BYTES, Nonsense
 from runtimes.virtual.texts import cut
 
+VIRTUAL_TAINTS: Final[tuple[JsonObject, ...]] = (
+    {"key": "actorlet/virtual", "effect": "NoSchedule"},
+)
+"""Keep pods away that do not ask for such a Node."""
+UNTOLD: Final = RuntimeNode(taints=VIRTUAL_TAINTS, has_own_machines=True)
+"""A Node of which the class says nothing."""
 CONDITIONS: Final = frozenset({"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"})
 
 
@@ -25,6 +33,8 @@ def sound_node(answer: object) -> RuntimeNode | Nonsense:
     return RuntimeNode(
         capacity=dict(answer.capacity),
         labels=dict(answer.labels),
+        taints=VIRTUAL_TAINTS if answer.taints is None else _sound_taints(answer.taints),
+        has_own_machines=True,
         addresses=tuple(answer.addresses),
         troubles={name: cut(text, MESSAGE_BYTES) for name, text in answer.conditions.items()},
     )
@@ -34,7 +44,34 @@ def _wrong(node: NodeReport) -> str:
     for name in ("capacity", "labels", "conditions"):
         if not _is_texts(getattr(node, name)):
             return f"{name} is not a mapping of str to str"
-    return _wrong_address(node.addresses) or _wrong_names(node)
+    return _wrong_address(node.addresses) or _wrong_names(node) or _wrong_taints(node.taints)
+
+
+def _wrong_taints(taints: object) -> str:
+    if taints is None:
+        return ""
+    if isinstance(taints, str) or not isinstance(taints, Sequence):
+        return "taints is not a sequence of mappings"
+    told: list[object] = [*taints]
+    for taint in told:
+        if not _is_texts(taint) or not isinstance(taint, Mapping):
+            return "taints is not a sequence of mappings of str to str"
+        if not {"key", "effect"} <= taint.keys() <= {"key", "value", "effect"}:
+            return (
+                f"{cut(repr(dict(taint)), 160)} is no taint: it has key, effect and perhaps value"
+            )
+    try:
+        check_taints(_sound_taints(taints))
+    except ValueError as error:
+        return cut(str(error), 240)
+    return ""
+
+
+def _sound_taints(taints: Sequence[Mapping[str, str]]) -> tuple[JsonObject, ...]:
+    """Return a copy of ``taints`` without values that are empty."""
+    return tuple(
+        {key: text for key, text in taint.items() if text or key != "value"} for taint in taints
+    )
 
 
 def _wrong_address(addresses: object) -> str:

@@ -63,11 +63,13 @@ VirtualStep: TypeAlias = Rest | WaitUntil | CallProvider
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abilities:
-    """Which of the optional methods the class has."""
+    """Which of the optional methods the class has, and what it does itself."""
 
     update: bool = False
     forget: bool = False
     node: bool = False
+    volumes: bool = False
+    """It makes the volumes of its pods itself."""
 
 
 def next_virtual_step(it: VirtualPod, observed: int, now: float, can: Abilities) -> VirtualStep:

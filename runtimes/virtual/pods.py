@@ -25,6 +25,7 @@ SHORTEST_GRACE: Final = Seconds(1.0)
 
 
 UNFOLLOWED: Final = "NotSupported"
+TOKEN_PLACE: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a path
 
 
 class Method(StrEnum):
@@ -146,7 +147,9 @@ def note_lost(it: VirtualPod, now: Timestamp) -> None:
     it.state = ended_unseen(it.state, now, phase)
 
 
-def note_unfollowed(it: VirtualPod, *, has_update: bool) -> tuple[str, ...]:
+def note_unfollowed(
+    it: VirtualPod, *, has_update: bool, has_volumes: bool = False
+) -> tuple[str, ...]:
     """Note which of the wishes of its command cannot be followed. Return those that were not told before."""
     if not isinstance(it.command, RunPod):
         return ()
@@ -156,8 +159,19 @@ def note_unfollowed(it: VirtualPod, *, has_update: bool) -> tuple[str, ...]:
         found.append("the class has no update(pod): the pod runs on as it was")
     if any(not verdict.is_alive for verdict in it.command.verdicts.values()):
         found.append("a liveness probe failed, and this runtime cannot restart containers")
+    if not has_volumes and (names := volumes_of(it.command.pod)):
+        found.append(f"volumes are not made, the pod runs without them: {', '.join(names)}")
     before, it.unfollowed = it.unfollowed, tuple(found)
     return tuple(each for each in found if each not in before)
+
+
+def volumes_of(pod: Pod) -> list[str]:
+    """Return the names of its volumes, without that of the token which API servers add to each pod."""
+    spec = pod.document.get("spec") or {}
+    every = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    mounts = [mount for each in every for mount in each.get("volumeMounts") or ()]
+    added = {mount["name"] for mount in mounts if mount["mountPath"] == TOKEN_PLACE}
+    return [each["name"] for each in spec.get("volumes") or () if each["name"] not in added]
 
 
 # Calls.

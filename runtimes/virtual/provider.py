@@ -81,6 +81,9 @@ class NodeReport:
     capacity: Mapping[str, str] = field(default_factory=dict)
     """Quantities, as in a Node: ``{"cpu": "64", "memory": "256Gi", "pods": "500"}``."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    taints: Sequence[Mapping[str, str]] | None = None
+    """With which the Node is created, as in a Node: ``[{"key": "example.com/gpu", "effect": "NoSchedule"}]``.
+    None: ``actorlet/virtual:NoSchedule``, so that only pods come that tolerate that."""
     addresses: Sequence[str] = ()
     """IP addresses, the most important one first."""
     conditions: Mapping[str, str] = field(default_factory=dict)
@@ -122,6 +125,8 @@ class PodProvider(ABC):
     """
 
     _context: ProviderContext | None = None
+    makes_volumes: bool = False
+    """Whether the class makes the volumes of its pods. If not, a pod that has any says that it lacks them."""
 
     @abstractmethod
     def run(self, pod: Pod) -> Awaitable[None] | None:

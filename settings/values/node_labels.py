@@ -1,4 +1,4 @@
-"""Which labels and taints a Node may have that registers itself. Pure.
+"""Which labels a Node may have that registers itself. Pure.
 
 Such a Node may give itself only some of Kubernetes' own labels. The admission plugin NodeRestriction refuses
 others, and the whole registration with them. So they are refused when they are read.
@@ -6,11 +6,10 @@ others, and the whole registration with them. So they are refused when they are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from manifests.names import label_value, qualified_name
-from messages.pods import JsonObject
 
 KUBELET_LABELS: Final = frozenset({
     "kubernetes.io/hostname",
@@ -31,7 +30,6 @@ KUBELET_DOMAINS: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
 """A node may give itself any label of these domains and of those below them."""
 
 KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
-EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def check_labels(labels: Mapping[str, str], *, is_restricted: bool = True) -> None:
@@ -55,24 +53,6 @@ def check_labels(labels: Mapping[str, str], *, is_restricted: bool = True) -> No
 def refused_labels(keys: Iterable[str]) -> tuple[str, ...]:
     """Return the labels among ``keys`` that a node may not give itself, sorted."""
     return tuple(sorted(key for key in keys if _is_refused(key)))
-
-
-def check_taints(taints: Sequence[JsonObject]) -> None:
-    """Raise ``ValueError``, with the end of a sentence, if a Node cannot have ``taints``."""
-    seen: set[tuple[str, str]] = set()
-    for taint in taints:
-        key, value, effect = taint["key"], taint.get("value", ""), taint["effect"]
-        wrong = qualified_name(key) or label_value(value)
-        if wrong:
-            raise ValueError(f"has the taint {key[:64]!r}, whose key or value {wrong}")
-        if effect not in EFFECTS:
-            raise ValueError(
-                f"has the taint {key!r} with the effect {effect[:64]!r}, which should be "
-                f"{', '.join(EFFECTS[:-1])} or {EFFECTS[-1]}"
-            )
-        if (key, effect) in seen:
-            raise ValueError(f"has the taint {key!r} twice with the effect {effect}")
-        seen.add((key, effect))
 
 
 def _is_refused(key: str) -> bool:

@@ -34,19 +34,23 @@ class MyNode(ProcessNode):
 """
 
 
+def starts(agent: JoinedAgent, folder: Path) -> None:
+    """Start the agent with the node of processes that is in ``folder``."""
+    agent.start_on_manifests(
+        f"--runtime={folder / 'my_node.py'}:MyNode",
+        environment={"PROCESS_NODE_DIR": str(folder / "state"), "PYTHONPATH": str(ROOT)},
+    )
+    eventually(agent.has_joined, 60.0)
+
+
 @pytest.fixture
 def node(agent: JoinedAgent, tmp_path: Path) -> Iterator[JoinedAgent]:
     """Return an agent that has joined with a node of processes."""
     (tmp_path / "my_node.py").write_text(MY_NODE)
-    state = tmp_path / "state"
     agent.configure(nodeStatusUpdateFrequency="1s")
-    agent.start_on_manifests(
-        f"--runtime={tmp_path / 'my_node.py'}:MyNode",
-        environment={"PROCESS_NODE_DIR": str(state), "PYTHONPATH": str(ROOT)},
-    )
-    eventually(agent.has_joined, 60.0)
+    starts(agent, tmp_path)
     yield agent
-    for path in state.glob("*/*/group"):
+    for path in (tmp_path / "state").glob("*/*/group"):
         with suppress(ProcessLookupError):
             os.killpg(int(path.read_text()), signal.SIGKILL)
 
@@ -113,6 +117,37 @@ def test_a_pod_that_cannot_be_run_has_an_event_that_says_why(
     assert "Traceback" not in node.log()
 
 
+def test_a_restart_of_the_agent_changes_nothing_that_is_shown_of_a_container(
+    node: JoinedAgent, onlooker: Onlooker, tmp_path: Path
+) -> None:
+    onlooker.admin.add(bound("clock", "sleep 600"))
+    eventually(lambda: status(onlooker, "clock").get("phase") == "Running")
+    before = status(onlooker, "clock")["containerStatuses"]
+    node.dies()
+    starts(node, tmp_path)
+    onlooker.admin.add(bound("later", "exit 0"))  # what comes after the restart was heard then
+    eventually(lambda: status(onlooker, "later").get("phase") == "Succeeded", 60.0)
+    assert status(onlooker, "clock")["containerStatuses"] == before
+
+
+def test_a_volume_that_is_not_made_is_said_of_its_pod(
+    node: JoinedAgent, onlooker: Onlooker
+) -> None:
+    mounts = [{"name": "data", "mountPath": "/data"}]
+    told = bound("storing", "sleep 600", volumeMounts=mounts)
+    told["spec"]["volumes"] = [{"name": "data", "emptyDir": {}}]
+    onlooker.admin.add(told)
+
+    def supported() -> dict[str, Any]:
+        shown = onlooker.pod("storing") or {}
+        found = (shown.get("status") or {}).get("conditions") or ()
+        return next((each for each in found if each["type"] == "actorlet/Supported"), {})
+
+    eventually(lambda: supported().get("status") == "False")
+    assert supported()["message"].endswith("the pod runs without them: data")
+    assert "Traceback" not in node.log()
+
+
 def is_ready(onlooker: Onlooker) -> dict[str, Any]:
     """Return the Node once it is ready; empty before."""
     node = dict(onlooker.node() or {})
@@ -125,6 +160,9 @@ def test_the_node_is_as_the_class_says(onlooker: Onlooker, tmp_path: Path) -> No
     assert shown["metadata"]["labels"]["topology.kubernetes.io/zone"] == "b"
     assert shown["status"]["capacity"]["cpu"] == "640"
     assert shown["status"]["allocatable"]["example.com/gpu"] == "16"
+    assert set(shown["status"]["capacity"]) == {"cpu", "memory", "pods", "example.com/gpu"}
+    assert shown["metadata"]["labels"]["actorlet/runtime"] == "virtual"
+    assert {"key": "actorlet/virtual", "effect": "NoSchedule"} in shown["spec"]["taints"]
     (tmp_path / "my_node.py.full").touch()
     eventually(
         lambda: (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from messages.pod_runtime import ProbeVerdict, RunPod
-from messages.pods import PodPhase, PodUid
+from messages.pods import Pod, PodPhase, PodUid
 from runtimes.virtual.memory import VirtualRules
 from runtimes.virtual.provider import ContainerReport, NodeReport, PodReport
 from tests.support.builders import edited, make_pod
@@ -376,6 +376,36 @@ def test_a_liveness_probe_that_failed_is_said_to_have_no_effect(stage: VirtualSt
     verdicts = {"main": ProbeVerdict(is_alive=False)}
     stage.tell(RunPod(pod=WEB, mark=stage.mark(), reply_to=stage.worker, verdicts=verdicts))
     assert [trouble.reason for trouble in stage.last().troubles] == ["NotSupported"]
+
+
+def with_volumes(*names: str) -> Pod:
+    """Return a pod with these volumes, and the one that API servers add."""
+    token = {"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
+    volumes: list[dict[str, object]] = [{"name": name, "emptyDir": {}} for name in names]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in names]
+    main = {"name": "main", "volumeMounts": [token, *mounts]}
+    return make_pod("web", spec={"containers": [main], "volumes": [{"name": "token"}, *volumes]})
+
+
+def test_a_pod_that_runs_without_its_volumes_says_so(stage: VirtualStage) -> None:
+    stage.runs(with_volumes("data", "config"))
+    sentence = "volumes are not made, the pod runs without them: data, config"
+    assert [trouble.message for trouble in stage.last().troubles] == [sentence]
+    assert f"NotSupported: {sentence}" in stage.warnings()
+
+
+def test_nothing_is_said_of_volumes_that_the_class_makes_or_that_nobody_asked_for(
+    stage: VirtualStage,
+) -> None:
+    stage.runs(with_volumes())
+    assert stage.last().troubles == ()
+
+    class Maker(AbleProvider):
+        makes_volumes = True
+
+    with virtual_stage(Maker()) as maker:
+        maker.runs(with_volumes("data"))
+        assert maker.last().troubles == ()
 
 
 # --- what it says of the Node ---------------------------------------------------------------------------

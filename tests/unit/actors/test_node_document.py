@@ -66,6 +66,32 @@ def test_a_new_node_has_its_taints() -> None:
     }
 
 
+def test_a_new_node_has_the_taints_of_its_runtime_unless_others_were_told() -> None:
+    gpu, edge = {"key": "gpu", "effect": "NoSchedule"}, {"key": "edge", "effect": "NoSchedule"}
+    facts = replace(FACTS, taints=(gpu,))
+
+    def taints(told: tuple[dict[str, str], ...] | None) -> object:
+        return new_node(replace(RULES, taints=told), facts, FOUND, NOW)["spec"].get("taints")
+
+    assert taints(None) == [gpu]
+    assert taints((edge,)) == [edge]
+    assert taints(()) is None
+
+
+def test_taints_of_a_node_that_exists_are_left_alone() -> None:
+    present = {**NODE, "spec": {"taints": [{"key": "theirs", "effect": "NoExecute"}]}}
+    facts = replace(FACTS, taints=({"key": "actorlet/virtual", "effect": "NoSchedule"},))
+    assert reconciliation(replace(RULES, taints=None), facts, present) is None
+
+
+def test_storage_that_is_not_the_nodes_any_more_is_taken_back() -> None:
+    wanted = machine_status(RULES, replace(FACTS, storage=None))
+    assert sent(NODE, wanted) == {
+        "capacity": {"ephemeral-storage": None},
+        "allocatable": {"ephemeral-storage": None},
+    }
+
+
 def test_pods_cannot_have_what_is_kept_free_for_evictions_nor_huge_pages() -> None:
     facts = replace(FACTS, hugepages={2 * 2**20: GIB, GIB: 0})
     status = machine_status(RULES, facts)

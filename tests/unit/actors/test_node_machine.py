@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,18 @@ def test_what_a_runtime_says_counts_in_place_of_the_machine_s() -> None:
     assert (found["cpu"], found["pods"], found["example.com/gpu"]) == (64_000, 500, 2)
     assert found["memory"] == FACTS.memory
     assert (facts.labels, facts.troubles) == ({"zone": "b"}, {"Ready": "no answer"})
+
+
+def test_storage_and_huge_pages_of_this_machine_are_not_those_of_a_node_that_runs_its_pods_elsewhere() -> (
+    None
+):
+    told = RuntimeNode(has_own_machines=True, taints=({"key": "gpu", "effect": "NoSchedule"},))
+    facts = described(told)
+    assert set(capacity(NodeResources(), facts)) == {"cpu", "memory", "pods"}
+    assert facts.taints == told.taints
+    stated = replace(told, capacity={"ephemeral-storage": "1Gi", "hugepages-2Mi": "4Mi"})
+    found = capacity(NodeResources(), described(stated))
+    assert (found["ephemeral-storage"], found["hugepages-2Mi"]) == (2**30, 4 * 2**20)
 
 
 def test_conditions_are_bad_that_a_runtime_says_are_bad() -> None:

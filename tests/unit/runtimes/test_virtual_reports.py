@@ -13,7 +13,7 @@ from messages.pod_runtime import ContainerState, RuntimeNode
 from messages.pods import TERMINAL_PHASES, PodPhase
 from messages.units import Timestamp
 from runtimes.virtual.following import FollowedPod, ended_unseen, followed, phase_of_report
-from runtimes.virtual.node_reports import sound_node
+from runtimes.virtual.node_reports import UNTOLD, sound_node
 from runtimes.virtual.provider import ContainerReport, NodeReport, PodReport
 from runtimes.virtual.reports import Nonsense, sound_report, sound_reports
 from tests.support.builders import make_pod
@@ -255,21 +255,48 @@ def test_a_sound_node_is_passed_on() -> None:
     node = NodeReport(
         capacity={"cpu": "64", "example.com/gpu": "2"},
         labels={"zone": "b"},
+        taints=[{"key": "gpu", "value": "", "effect": "NoExecute"}],
         addresses=["10.0.0.1", "2001:db8::1"],
         conditions={"Ready": "the service does not answer"},
     )
     assert sound_node(node) == RuntimeNode(
         capacity={"cpu": "64", "example.com/gpu": "2"},
         labels={"zone": "b"},
+        taints=({"key": "gpu", "effect": "NoExecute"},),
+        has_own_machines=True,
         addresses=("10.0.0.1", "2001:db8::1"),
         troubles={"Ready": "the service does not answer"},
     )
+
+
+def test_a_node_of_which_nothing_is_said_has_a_taint_and_one_of_which_none_is_said_has_none() -> (
+    None
+):
+    assert sound_node(NodeReport()) == UNTOLD
+    assert UNTOLD.taints == ({"key": "actorlet/virtual", "effect": "NoSchedule"},)
+    none = sound_node(NodeReport(taints=[]))
+    assert isinstance(none, RuntimeNode)
+    assert none.taints == ()
 
 
 @pytest.mark.parametrize(
     ("node", "sentence"),
     [
         ({}, "node returned a dict, not a NodeReport"),
+        (NodeReport(taints="gpu:NoSchedule"), "node: taints is not a sequence of mappings"),  # type: ignore[arg-type]
+        (NodeReport(taints=["gpu"]), "node: taints is not a sequence of mappings of str to str"),  # type: ignore[list-item]
+        (
+            NodeReport(taints=[{"key": "gpu"}]),
+            "node: {'key': 'gpu'} is no taint: it has key, effect and perhaps value",
+        ),
+        (
+            NodeReport(taints=[{"key": "a b", "effect": "NoSchedule"}]),
+            "node: has the taint 'a b', whose key or value",
+        ),
+        (
+            NodeReport(taints=[{"key": "gpu", "effect": "Never"}]),
+            "node: has the taint 'gpu' with the effect 'Never', which should be",
+        ),
         (NodeReport(capacity=[]), "node: capacity is not a mapping of str to str"),  # type: ignore[arg-type]
         (NodeReport(labels={"a": 1}), "node: labels is not a mapping of str to str"),  # type: ignore[dict-item]
         (NodeReport(capacity={"cpu": "-1"}), "node: cpu: -1 is no resource with its quantity"),
@@ -281,4 +308,6 @@ def test_a_sound_node_is_passed_on() -> None:
     ],
 )
 def test_what_is_wrong_with_a_node_is_named(node: object, sentence: str) -> None:
-    assert sound_node(node) == Nonsense(sentence)
+    found = sound_node(node)
+    assert isinstance(found, Nonsense)
+    assert found.sentence.startswith(sentence)

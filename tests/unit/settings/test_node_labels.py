@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from manifests.taints import check_taints
 from messages.pods import JsonObject
-from settings.values.node_labels import check_labels, check_taints, refused_labels
+from settings.values.node_labels import check_labels, refused_labels
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,15 @@ def test_a_hollow_node_is_marked_as_one() -> None:
     assert settings.taints == (TAINT,)
 
 
+def test_a_virtual_node_is_marked_as_one_and_its_class_says_the_taints() -> None:
+    settings = settled("--kubeconfig=k", "--runtime=m:C", "--node-labels=actorlet/runtime=real")
+    assert settings.node_labels == {"actorlet/runtime": "virtual"}
+    assert settings.taints is None
+    assert settled("--runtime=m:C", "--register-with-taints=").taints == ()
+
+
 def test_nobody_else_is_marked() -> None:
-    settings = settled("--kubeconfig=k", "--runtime=m:C", "--node-labels=zone=a")
+    settings = settled("--kubeconfig=k", "--runtime=cri", "--node-labels=zone=a")
     assert settings.node_labels == {"zone": "a"}
     assert settings.taints == ()
 
