@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -171,7 +172,7 @@ def test_a_release_that_runs_stays_beside_the_new_one_until_it_has_ended(
     installing().install()
     path = releases / "0.1.0-1" / "run.py"
     path.write_text("input()")
-    with subprocess.Popen(["python3", str(path)], stdin=subprocess.PIPE) as agent:
+    with subprocess.Popen([sys.executable, str(path)], stdin=subprocess.PIPE) as agent:
         second = installing()
         second.install()
         assert {each.name for each in releases.iterdir()} == {"0.1.0-1", "0.1.0-2"}
