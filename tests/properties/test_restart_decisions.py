@@ -56,6 +56,16 @@ def test_a_window_counts_what_lies_within_its_period(
         assert window.exceeded_by_one_more(now) == (len(within) > intensity)
 
 
+@pytest.mark.parametrize(("second", "counts"), [(9.99, True), (10.0, True), (10.01, False)])
+def test_a_restart_exactly_one_period_ago_still_counts_as_in_otp(
+    second: float,
+    counts: bool,  # noqa: FBT001
+) -> None:
+    window = RestartWindow(1, Seconds(10.0))
+    assert not window.exceeded_by_one_more(Seconds(0.0))
+    assert window.exceeded_by_one_more(Seconds(second)) is counts
+
+
 @given(BACKOFFS, st.integers(min_value=1, max_value=10_000))
 def test_a_backoff_lies_between_its_bounds(backoff: Backoff, failures: int) -> None:
     delay = backoff.delay(failures)

@@ -13,12 +13,14 @@ from kernel import (
     EndReason,
     Hook,
     OnExhausted,
+    Restart,
     Runtime,
     Strategy,
     SupervisorSpec,
 )
 from messages.units import Seconds
 from tests.support.kernel.players import (
+    Do,
     FailsAtFirst,
     Troupe,
     crash,
@@ -76,6 +78,20 @@ def test_an_isolated_child_is_tried_again_for_ever_and_shown_as_failed(
         assert play.states_after(WEB, 0.1) == ["running"]
         assert play.state(LOG) == "running"
         assert [line for line in troupe.diary.drain() if line.startswith("log")] == ["log starts 1"]
+
+
+def test_a_life_that_ends_in_order_keeps_the_error_of_the_one_before(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    with stage(tolerating(2, troupe.child(WEB, restart=Restart.PERMANENT)), runtime) as play:
+        play.tell(WEB, crash(RuntimeError("a bug")))
+        assert play.states_after(WEB, 1.0) == ["running"]
+        play.tell(WEB, Do(action=lambda player: player.stop()))
+        assert play.states_after(WEB, 2.0) == ["running"]
+        assert (play.describe()["web"].restarts, play.describe()["web"].last_error) == (
+            2,
+            "RuntimeError: a bug",
+        )
 
 
 def test_an_isolated_child_that_was_healthy_is_no_more_exhausted(

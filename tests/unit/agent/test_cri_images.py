@@ -74,6 +74,7 @@ def test_so_many_images_are_pulled_at_the_same_time(
         ({"imageGCHighThresholdPercent": 80}, "imageGCLowThresholdPercent should be below"),
         ({"imageGCHighThresholdPercent": 101}, "both from 0 to 100"),
         ({"imageMaximumGCAge": "1m"}, "imageMaximumGCAge should be longer than imageMinimumGCAge"),
+        ({"imageMaximumGCAge": "2m"}, "imageMaximumGCAge should be longer than imageMinimumGCAge"),
         ({"imageMinimumGCAge": "-1m"}, "should be at least 0"),
         ({"imagePullCredentialsVerificationPolicy": "Maybe"}, "should be one of NeverVerify, "),
         ({"preloadedImagesVerificationAllowlist": ["quay.io/a"]}, "has an effect only with"),

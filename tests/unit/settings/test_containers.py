@@ -149,6 +149,19 @@ def test_a_value_of_another_type_is_wrong_usage(flag: str) -> None:
     assert flag.partition("=")[0] in refusal(lambda: settled("--runtime=cri", flag))
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"containerLogMaxFiles": 2},
+        {"imageMinimumGCAge": "1m", "imageMaximumGCAge": "61s"},
+        {"imageMinimumGCAge": "1m", "imageMaximumGCAge": "0s"},
+    ],
+    ids=str,
+)
+def test_the_least_that_is_allowed_is_allowed(fields: dict[str, object]) -> None:
+    assert settled("--runtime=cri", **fields).runtime is not None
+
+
 # What is refused.
 
 
