@@ -1,4 +1,4 @@
-"""Server-sent events, and the line that people read of each. Pure."""
+"""Server-sent events and past ones, and the line that people read of each. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from command.reading import Document, count, flag, number, parts, text, texts
+from command.wording import counted, local_time
 
 OPERATIONS: Final = {
     "PRESENT": "is here",
@@ -89,6 +90,15 @@ def sentence(event: Happening) -> str:
     return tell(event.data) if tell is not None else _plain(event.data)
 
 
+def reach(page: Document) -> str:
+    """Return how far back a page of past events reaches, and how many there are."""
+    since = local_time(text(page, "since"))
+    forgotten = count(page, "forgotten")
+    older = f"; {forgotten:,} older {'one is' if forgotten == 1 else 'ones are'} forgotten"
+    total = counted(count(page, "total"), "event")
+    return f"{total} since the agent started at {since}{older if forgotten else ''}"
+
+
 def _who(data: Document) -> str:
     return "/".join(filter(None, (text(data, "namespace"), text(data, "name")))) or text(
         data, "uid"
@@ -132,8 +142,8 @@ def _volume(data: Document) -> str:
 
 
 def _posted(data: Document) -> str:
-    times = count(data, "count")
-    again = f" (x{times})" if times > 1 else ""
+    times, first = count(data, "count"), local_time(text(data, "first"))
+    again = f" (x{times}{first and f' since {first}'})" if times > 1 else ""
     return f"{_who(data)} {text(data, 'reason')}: {text(data, 'message')}{again}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -41,6 +42,12 @@ def age(said: str, now: float) -> str:
     """Return how long ago the time ``said`` was: ``45s``, ``3m20s``, ``5h``. Empty if it is no time."""
     at = moment(said)
     return "" if at is None else span(now - at)
+
+
+def local_time(said: str) -> str:
+    """Return the time ``said`` as clocks of this machine show it, with its date; empty if it is no time."""
+    at = moment(said)
+    return "" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
 def ago(said: str, now: float) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from messages.objects import ObjectFact, ObjectId
-from messages.pods import PodUid
+from messages.pods import JsonObject, PodUid
 from messages.port import Port
 from messages.units import Timestamp
 
@@ -143,7 +143,45 @@ class EventsOfPods:
     events: Mapping[PodUid, tuple[NotedEvent, ...]]
 
 
+class PastEvent(NamedTuple):
+    """Something that happened on the node. Equal ones are one, with a count."""
+
+    number: int
+    """Counts everything that happened: a later one has a greater number."""
+    first: Timestamp
+    last: Timestamp
+    times: int
+    kind: str
+    """``event``, ``object`` or ``decision``, as readers of ``/events`` are told it."""
+    data: JsonObject
+    """What they are told of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribePastEvents:
+    """Asks what is remembered of all that happened on the node. Answered by one ``PastEventsDescribed``."""
+
+    reply_to: Port[PastEventsDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastEventsDescribed:
+    """What is remembered of the node, the newest first."""
+
+    since: Timestamp
+    """When the agent started. What was before nobody remembers."""
+    forgotten: int
+    """How many were remembered since then, and are not any more."""
+    events: tuple[PastEvent, ...]
+
+
 EventRecorderMessage: TypeAlias = (
-    PostEvent | ObjectFact | FollowPosts | UnfollowPosts | DescribePodEvents | DescribeEventsOfPods
+    PostEvent
+    | ObjectFact
+    | FollowPosts
+    | UnfollowPosts
+    | DescribePodEvents
+    | DescribeEventsOfPods
+    | DescribePastEvents
 )
 """What the recorder of events hears."""

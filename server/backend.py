@@ -27,8 +27,10 @@ from messages.event_feed import (
 )
 from messages.events import (
     DescribeEventsOfPods,
+    DescribePastEvents,
     DescribePodEvents,
     EventsOfPods,
+    PastEventsDescribed,
     PodEventsDescribed,
 )
 from messages.images import DescribeImages, ImagesDescribed
@@ -107,8 +109,8 @@ class EndpointBackend:
     """The managers of Secrets and of ConfigMaps."""
     feed: Port[EventFeedMessage]
     """The event feed."""
-    recorder: Port[DescribePodEvents | DescribeEventsOfPods]
-    """Who remembers what happened to each pod."""
+    recorder: Port[DescribePodEvents | DescribeEventsOfPods | DescribePastEvents]
+    """Who remembers what happened to each pod, and on the node."""
     statuses: Port[DescribeStatuses] | None = None
     """The keeper of statuses. This port and the next two are None where no pods are run."""
     lives: Port[DescribePodLives] | None = None
@@ -316,6 +318,12 @@ class EndpointBackend:
             _RECORDER,
             self.recorder,
             lambda reply_to: DescribeEventsOfPods(uids=tuple(uids), reply_to=reply_to),
+        )
+
+    async def past_events(self) -> PastEventsDescribed | Unanswered:
+        """Return what is remembered of all that happened on the node."""
+        return await self._ask(
+            _RECORDER, self.recorder, lambda reply_to: DescribePastEvents(reply_to=reply_to)
         )
 
     async def pod(self, uid: PodUid) -> PodDescribed | Unanswered:

@@ -9,7 +9,7 @@ import json
 
 from messages.changes import PodChange
 from messages.event_feed import ActorIs
-from messages.events import EventNoted
+from messages.events import EventNoted, PostEvent
 from messages.objects import ChangeDecided, ObjectChanged, ObjectDescribed, ObjectFact
 from messages.pod_runtime import ContainerHistory
 from messages.pods import LOCAL_FILES, JsonObject, Pod, PodUid, SourceName
@@ -82,9 +82,7 @@ def _reason(history: ContainerHistory) -> str:
 
 def object_event(fact: ObjectFact) -> bytes:
     """Return the event of a changed object, or of the action that a pod wants because of it."""
-    if isinstance(fact, ChangeDecided):
-        return server_sent("decision", _decision(fact))
-    return server_sent("object", _change(fact))
+    return server_sent(*told_of(fact))
 
 
 def present_object(described: ObjectDescribed) -> bytes:
@@ -184,19 +182,30 @@ def volume_event(fact: VolumeTroublesAre) -> bytes:
 
 def posted_event(fact: EventNoted) -> bytes:
     """Return the event of an event as the API has them: what somebody did, or could not do, for an object."""
-    post = fact.post
-    told = {
+    return server_sent(*told_of(fact.post, fact.count))
+
+
+def told_of(fact: PostEvent | ObjectFact, times: int = 1) -> tuple[str, JsonObject]:
+    """Return of which kind the event of ``fact`` is, and its data. ``times`` is how often it was."""
+    if isinstance(fact, PostEvent):
+        return "event", _posted(fact, times)
+    if isinstance(fact, ChangeDecided):
+        return "decision", _decision(fact)
+    return "object", _change(fact)
+
+
+def _posted(post: PostEvent, times: int) -> JsonObject:
+    return {
         "type": post.type.value,
         "reason": post.reason,
         "message": post.message,
-        "count": fact.count,
+        "count": times,
         "kind": post.regarding.kind,
         "namespace": post.regarding.namespace,
         "name": post.regarding.name,
         "uid": post.regarding.uid,
         "fieldPath": post.regarding.field_path,
     }
-    return server_sent("event", told)
 
 
 def actor_event(fact: ActorIs) -> bytes:

@@ -1,11 +1,11 @@
-"""What is remembered of the events of pods, and of changes of objects: the last ones of each. Pure."""
+"""What is remembered of events and of changes of objects: the last ones of each, and of the node. Pure."""
 
 from __future__ import annotations
 
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from messages.events import NotedChange, NotedEvent, PostEvent
 from messages.objects import ChangeDecided, ObjectFact, ObjectId
@@ -19,6 +19,8 @@ MOST_PODS: Final = 20_000
 """Pods whose events are remembered. Those that had none for the longest time are forgotten first."""
 MOST_OF_AN_OBJECT: Final = 10
 MOST_OBJECTS: Final = 2_000
+MOST_OF_THE_NODE: Final = 1_000
+"""Entries of the list of all that happened: some 0.5 MB."""
 
 
 class NotedEvents:
@@ -96,6 +98,40 @@ class NotedChanges:
         return tuple(
             sorted((each for each in noted if _concerns(each.fact, uid)), key=lambda each: each.at)
         )
+
+
+class RecurringFact(NamedTuple):
+    """A fact, and when it was."""
+
+    number: int
+    first: Timestamp
+    last: Timestamp
+    times: int
+
+
+class NodeEvents:
+    """The last things that happened on the node, whatever they were about. Equal ones are one."""
+
+    def __init__(self, most: int = MOST_OF_THE_NODE) -> None:
+        self._most = most
+        self._facts: OrderedDict[PostEvent | ObjectFact, RecurringFact] = OrderedDict()
+        self._newest = 0
+        self.forgotten = 0
+        """Facts that were remembered once."""
+
+    def note(self, fact: PostEvent | ObjectFact, now: Timestamp) -> None:
+        """Note a fact, as the newest of all."""
+        self._newest += 1
+        known = self._facts.pop(fact, None)
+        first, times = (now, 0) if known is None else (known.first, known.times)
+        self._facts[fact] = RecurringFact(self._newest, first, now, times + 1)
+        if len(self._facts) > self._most:
+            self._facts.popitem(last=False)
+            self.forgotten += 1
+
+    def newest_first(self) -> Iterator[tuple[PostEvent | ObjectFact, RecurringFact]]:
+        """Yield each fact that is remembered, and when it was."""
+        yield from reversed(self._facts.items())
 
 
 def _concerns(fact: ObjectFact, uid: PodUid) -> bool:

@@ -10,20 +10,25 @@ from typing import assert_never
 
 from typing_extensions import override
 
-from actors.events.noted_events import NotedChanges, NotedEvents
+from actors.events.lines import told_of
+from actors.events.noted_events import NodeEvents, NotedChanges, NotedEvents
 from kernel import Key, PooledActor, Port
 from messages.events import (
     DescribeEventsOfPods,
+    DescribePastEvents,
     DescribePodEvents,
     EventNoted,
     EventRecorderMessage,
     EventsOfPods,
     FollowPosts,
+    PastEvent,
+    PastEventsDescribed,
     PodEventsDescribed,
     PostEvent,
     UnfollowPosts,
 )
 from messages.objects import ChangeDecided, ObjectChanged
+from messages.units import Timestamp
 
 EVENT_RECORDER = Key[EventRecorderMessage]("event-recorder")
 
@@ -34,27 +39,35 @@ class RecorderMemory:
 
     events: NotedEvents = field(default_factory=NotedEvents)
     changes: NotedChanges = field(default_factory=NotedChanges)
+    node: NodeEvents = field(default_factory=NodeEvents)
+    since: Timestamp | None = None
+    """When the first life began."""
     followers: dict[Port[EventNoted], None] = field(default_factory=dict)
 
 
 class EventRecorder(PooledActor[EventRecorderMessage]):
-    """Remembers the last events of each pod, and the last changes of each object.
+    """Remembers the last events of each pod, the last changes of each object, and the last of all of them.
 
     Owns: these.
     Hears: ``PostEvent`` of everybody who has something to say; ``ObjectFact`` of the managers of objects,
     of what they know of in any case; ``FollowPosts``, ``UnfollowPosts``, ``DescribePodEvents``,
-    ``DescribeEventsOfPods``.
+    ``DescribeEventsOfPods``, ``DescribePastEvents``.
     Tells: who posts events ``PostEvent``, followers ``EventNoted``.
     Fails when: it has a bug. The event that it failed over is lost.
 
-    Order: events are passed on in the order in which they came. Repetition: equal events of a pod are
-    remembered once, with a count.
+    Order: events are passed on in the order in which they came. Repetition: equal events are remembered
+    once, with a count.
     """
 
     def __init__(self, poster: Port[PostEvent] | None, memory: RecorderMemory) -> None:
         """``poster`` posts them at the API server; None without a cluster."""
         self._poster = poster
         self._memory = memory
+
+    @override
+    def started(self) -> None:
+        if self._memory.since is None:
+            self._memory.since = self.clock.wall()
 
     @override
     def receive(self, message: EventRecorderMessage, /) -> None:
@@ -64,6 +77,7 @@ class EventRecorder(PooledActor[EventRecorderMessage]):
                 self._pass_on(message)
             case ObjectChanged() | ChangeDecided():
                 memory.changes.note(message, now)
+                memory.node.note(message, now)
             case DescribePodEvents(uid=uid, objects=objects, reply_to=reply_to):
                 changes = memory.changes.of(uid, objects)
                 reply_to.tell(PodEventsDescribed(events=memory.events.of(uid), changes=changes))
@@ -72,6 +86,8 @@ class EventRecorder(PooledActor[EventRecorderMessage]):
                 reply_to.tell(
                     EventsOfPods(events={uid: each for uid, each in known.items() if each})
                 )
+            case DescribePastEvents(reply_to=reply_to):
+                reply_to.tell(self._past(now))
             case FollowPosts(subscriber=subscriber):
                 memory.followers[subscriber] = None
             case UnfollowPosts(subscriber=subscriber):
@@ -84,5 +100,15 @@ class EventRecorder(PooledActor[EventRecorderMessage]):
             self._poster.tell(post)
         now = self.clock.wall()
         count = self._memory.events.note(post, now)
+        self._memory.node.note(post, now)
         for follower in self._memory.followers:
             follower.tell(EventNoted(post=post, at=now, count=count))
+
+    def _past(self, now: Timestamp) -> PastEventsDescribed:
+        memory = self._memory
+        events = tuple(
+            PastEvent(when.number, when.first, when.last, when.times, *told_of(fact, when.times))
+            for fact, when in memory.node.newest_first()
+        )
+        since = now if memory.since is None else memory.since
+        return PastEventsDescribed(since=since, forgotten=memory.node.forgotten, events=events)

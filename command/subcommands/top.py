@@ -13,12 +13,12 @@ from command.failures import WrongUsageError
 from command.options import server_option
 
 
-@click.command("top", short_help="Pods, actors, objects and sources, live")
+@click.command("top", short_help="Pods, actors, objects, sources and events, live")
 @click.option("--wait", is_flag=True, help="Begin also without an agent, and wait for one.")
 @server_option
 @click.pass_context
 def command(context: click.Context, api: AgentApi, wait: bool) -> None:  # noqa: FBT001
-    """Show pods, actors, objects and sources live in the terminal. The key ? says which keys there are.
+    """Show pods, actors, objects, sources and events live in the terminal. The key ? says what keys do.
 
     What it shows is asked for anew as the agent's events tell changes. It says so when they are lost,
     and since when, and goes on by itself once they come again.

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from command.reading import Document, count, flag, number, part, parts, text
-from command.tables import BAD, DOUBTFUL, GOOD
+from command.tables import BAD, DOUBTFUL, FAINT, GOOD
 from command.top.lines import BOLD, Line, LinePiece, cut, wide, wrapped
 from command.top.state import TopState
 from command.wording import counted, plain, span
 
 
 def agent_lines(state: TopState) -> list[Line]:
-    """Return what is said of the agent: two lines, and one more for each thing that is wrong."""
+    """Return what is said of the agent: two lines, and one more for each thing that is wrong.
+
+    A list of the past has one that says how far back it goes.
+    """
     lines = [_first(state), _second(state)]
     width = state.width
     said = state.connection.sentence(state.now)
     if said:
         lines += [(LinePiece(each, DOUBTFUL),) for each in wrapped(said, width)[:2]]
     lines += [(LinePiece(cut(each, width), BAD),) for each in list(troubles(state.agent))[:2]]
+    if (reach := state.current.page.reach) and state.detail is None:
+        lines += [(LinePiece(cut(f"{reach}.", width), FAINT),)]
     return lines
 
 

@@ -10,9 +10,9 @@ from command.reading import Document, count, number, part, parts, text, texts, v
 from command.reasons import PodEvidence, reasons
 from command.tables import BAD, DOUBTFUL, FAINT, GOOD, tone
 from command.top.lines import BOLD, Line, LinePiece, cut, filled, item, line, sheet_lines, wrapped
-from command.top.lists import ACTORS, LISTS, OBJECTS, PODS
+from command.top.lists import ACTORS, EVENTS, LISTS, OBJECTS, PODS
 from command.top.state import DetailState, TopState
-from command.wording import age, counted, span
+from command.wording import age, counted, local_time, span
 
 NAMES = 12
 """Cells of the names of facts, with the space behind them."""
@@ -48,6 +48,8 @@ def _of(detail: DetailState, now: float, width: int) -> Iterator[Line]:
         yield from _actor(row, width)
     elif kind == OBJECTS.name:
         yield from _object(row, detail.documents.get("pods"), width)
+    elif kind == EVENTS.name:
+        yield from _event(row, width)
     else:
         yield from _manifest(row, width)
 
@@ -192,6 +194,26 @@ def _manifest(row: Document, width: int) -> Iterator[Line]:
             ("source", text(row, "source")),
             ("pod", text(row, "pod")),
             ("object", text(row, "object")),
+            ("uid", text(row, "uid")),
+        ],
+        width,
+    )
+
+
+def _event(row: Document, width: int) -> Iterator[Line]:
+    _, _, subject, what, said = EVENTS.cells(row, 0.0)
+    yield from item(f"{subject}: {what}", width, BOLD, mark="")
+    if said:
+        yield from item(said, width, DOUBTFUL if text(row, "type") == "Warning" else "")
+    yield ()
+    is_again = count(row, "count") > 1
+    yield from _facts(
+        [
+            ("last" if is_again else "at", local_time(text(row, "last"))),
+            ("first", local_time(text(row, "first")) if is_again else ""),
+            ("times", _whole(row, "count")),
+            ("part", text(row, "fieldPath")),
+            ("keys", ", ".join(texts(row, "keys"))),
             ("uid", text(row, "uid")),
         ],
         width,

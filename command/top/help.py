@@ -9,7 +9,7 @@ KEYS = (
     ("↑ ↓ k j", "one row up, down; also PgUp, PgDn, Home g, End G"),
     ("enter", "look at the row; at many actors (NAME/*): list them"),
     ("esc", "back; in a list: without the search"),
-    ("tab 1-4", "the next list; pods, actors, objects, sources"),
+    ("tab 1-5", "the next list; pods, actors, objects, sources, events"),
     ("/", "search: rows with all of the words"),
     ("s S", "sort by the next column; the other way round"),
     ("t", "only what somebody should look at, or all"),

@@ -8,7 +8,10 @@ from typing import Final
 
 from command.pod_words import pod_name, readiness, restarts, since, state
 from command.reading import Document, count, number, part, text, texts
-from command.wording import age, span
+from command.wording import age, local_time, moment, span
+
+TODAY: Final = 43_200.0
+"""Seconds for which the time of day alone says when something was."""
 
 Cells = tuple[str, ...]
 
@@ -105,6 +108,40 @@ def _manifest_cells(row: Document, _now: float) -> Cells:
     )
 
 
+def _event_cells(row: Document, now: float) -> Cells:
+    kind, last = text(row, "event"), moment(text(row, "last"))
+    what = {
+        "event": text(row, "reason"),
+        "object": text(row, "change"),
+        "decision": text(row, "action"),
+    }
+    # What was today needs no date.
+    whole = local_time(text(row, "last"))
+    is_today = last is not None and now - last < TODAY
+    return (
+        whole.partition(" ")[2] if is_today else whole,
+        f"{count(row, 'count'):,}",
+        about(row),
+        what.get(kind, kind),
+        text(row, "message") if kind == "event" else _because(row),
+    )
+
+
+def _because(row: Document) -> str:
+    if text(row, "event") == "decision":
+        return f"because of {text(row, 'kind')} {text(row, 'namespace')}/{text(row, 'name')}"
+    return ", ".join(texts(row, "keys"))
+
+
+def about(row: Document) -> str:
+    """Return what something that happened was about: a pod by its name alone, others with their kind."""
+    if text(row, "event") == "decision":
+        return text(row, "pod")
+    name = "/".join(filter(None, (text(row, "namespace"), text(row, "name"))))
+    kind = text(row, "kind")
+    return name if kind == "Pod" else f"{kind} {name}"
+
+
 PODS: Final = ListKind(
     name="pods",
     title="Pods",
@@ -173,8 +210,24 @@ SOURCES: Final = ListKind(
     cells=_manifest_cells,
     events=frozenset({"verdict", "state"}),
 )
+EVENTS: Final = ListKind(
+    name="events",
+    title="Events",
+    noun="event",
+    path="/ui/events",
+    field="events",
+    columns=(
+        ListColumn(title="LAST", order=""),
+        ListColumn(title="TIMES", order="count", falls=True, is_right=True, rank=1),
+        ListColumn(title="ABOUT", order="about", is_flexible=True),
+        ListColumn(title="WHAT", order="reason", is_toned=True, rank=2),
+        ListColumn(title="SAYS", is_flexible=True),
+    ),
+    cells=_event_cells,
+    events=frozenset({"event", "object", "decision", "state"}),
+)
 LISTS: Final[Mapping[str, ListKind]] = {
-    each.name: each for each in (PODS, ACTORS, OBJECTS, SOURCES)
+    each.name: each for each in (PODS, ACTORS, OBJECTS, SOURCES, EVENTS)
 }
 """All lists, in the order of their numbers."""
 

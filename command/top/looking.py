@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from command.reading import Document, count, parts, text
 from command.reasons import reasons
-from command.top.lists import ACTORS, OBJECTS, PODS, SOURCES
+from command.top.lists import ACTORS, EVENTS, OBJECTS, PODS, SOURCES
 from command.top.pages import MOST, key_of
 from command.top.state import Subject
 
@@ -26,6 +26,8 @@ def look(subject: Subject, ask: Ask) -> Found | None:
         return _actor(subject, ask)
     if subject.kind == OBJECTS.name:
         return _object(subject, ask)
+    if subject.kind == EVENTS.name:
+        return {"row": subject.row}
     return _row(SOURCES.path, SOURCES.field, text(subject.row, "path"), subject.key, ask)
 
 

@@ -8,9 +8,10 @@ from typing import Final
 from urllib.parse import urlencode
 
 from command.answers import rows_of
+from command.event_lines import reach
 from command.failures import StrangeAnswerError
 from command.reading import Document, count, part, parts, text, value
-from command.top.lists import ACTORS, ListKind
+from command.top.lists import ACTORS, EVENTS, ListKind
 
 MOST: Final = 500
 """Rows that an agent tells at once."""
@@ -53,6 +54,8 @@ class ListWindow:
     """How many rows come before them."""
     matching: int = 0
     total: int = 0
+    reach: str = ""
+    """How far back it goes, of a list of the past."""
 
     def row(self, place: int) -> Document | None:
         """Return the row at a place of the whole list; None if it is not here."""
@@ -96,6 +99,7 @@ def page_told(kind: ListKind, document: Document, asked: ListAsked) -> ListWindo
         before=max(0, count(document, "before")),
         matching=max(0, count(document, "matching")),
         total=max(0, count(document, "total")),
+        reach=reach(document) if kind is EVENTS else "",
     )
 
 

@@ -46,6 +46,7 @@ class UiPages:
             "/ui/pods/{uid}": self.pod,
             "/ui/manifests": self.manifests,
             "/ui/objects": self.objects,
+            "/ui/events": self.events,
             "/ui/actors": self.actors,
             "/ui/{file}": self.file,
         }
@@ -159,6 +160,16 @@ class UiPages:
         text = await joined(watchz([answered(kind) for kind in kinds], watches, now))
         document = tables.objects_page(
             json.loads(text)["objects"], asked, only_troubled="troubled" in request.query
+        )
+        return await json_answer(request, document, headers=_NEVER_KEPT)
+
+    async def events(self, request: web.Request) -> web.Response:
+        """Return a page of what happened on the node since the agent started, the newest first."""
+        asked = _asked(request, tables.EVENT_ORDERS)
+        document = tables.events_page(
+            answered(await self._backend.past_events()),
+            asked,
+            only_troubled="troubled" in request.query,
         )
         return await json_answer(request, document, headers=_NEVER_KEPT)
 

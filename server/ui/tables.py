@@ -1,4 +1,7 @@
-"""The tables of the page that are not about pods: manifests, watched objects, actors, and the agent. Pure."""
+"""The tables of the page that are not about pods: manifests, watched objects, past events, actors, the agent.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from math import inf
 from typing import Any, Final
 
 from kernel import ActorDescription, DynamicSummary, TreeSummary
+from manifests.times import rfc3339_milli
+from messages.events import PastEvent, PastEventsDescribed
 from messages.pods import JsonObject, SourceName
 from messages.sources import ManifestVerdict, SourceDescribed
 from messages.units import Timestamp
@@ -20,8 +25,11 @@ from server.verdicts import is_troubled, manifest
 
 MANIFEST_ORDERS: Final = ("verdict", "source")
 OBJECT_ORDERS: Final = ("state", "references", "age")
+EVENT_ORDERS: Final = ("count", "about", "reason")
 ACTOR_ORDERS: Final = ("state", "restarts", "mailbox", "handled")
-"""By what rows can be sorted beside their keys."""
+"""By what rows can be sorted beside their keys. The keys of events grow with their age."""
+_AFTER_ALL: Final = 10**15
+"""More than ever happens."""
 
 
 def manifests_page(
@@ -94,6 +102,44 @@ def _staleness(row: JsonObject) -> float:
 
 def _object_key(row: JsonObject) -> str:
     return f"{row['kind']} {row['namespace']}/{row['name']} {row['origin']}"
+
+
+def events_page(
+    described: PastEventsDescribed, asked: PageAsked, *, only_troubled: bool
+) -> dict[str, Any]:
+    """Return what happened, the newest first. ``only_troubled`` are warnings."""
+    events = described.events
+    page = page_of(
+        [each for each in events if not only_troubled or each.data.get("type") == "Warning"],
+        asked,
+        PagedTable(
+            name="events",
+            key=lambda each: f"{_AFTER_ALL - each.number:015}",
+            text=lambda each: f"{each.kind} {' '.join(map(str, each.data.values()))}",
+            shown=_past_event,
+            orders={
+                "count": lambda each: each.times,
+                "about": lambda each: _about(each.data),
+                "reason": lambda each: str(each.data.get("reason", "")),
+            },
+        ),
+    )
+    since = rfc3339_milli(described.since)
+    return {**page, "since": since, "forgotten": described.forgotten}
+
+
+def _past_event(past: PastEvent) -> JsonObject:
+    return {
+        "event": past.kind,
+        "first": rfc3339_milli(past.first),
+        "last": rfc3339_milli(past.last),
+        **past.data,
+        "count": past.times,
+    }
+
+
+def _about(data: JsonObject) -> str:
+    return f"{data.get('kind', '')} {data.get('namespace', '')}/{data.get('name', '')}"
 
 
 def tree_document(tree: TreeSummary) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.agent.process import AgentProcess, manifest
+from tests.support.agent.process import AgentProcess, eventually, manifest
 from tests.support.browser.chromium import PATIENCE_MS
 from tests.support.browser.fixtures import Opener
 from tests.support.browser.seeing import is_live, is_on_the_first_screen, looks, row, shows
@@ -72,6 +72,27 @@ def test_the_numbers_above_are_those_of_the_list_that_follows(
 
     numbers.get_by_role("link", name="2 manifests need a look").click()
     shows(row(page, "other.yaml"), "rejected")
+
+
+def test_what_happened_before_the_page_was_opened_is_there_with_its_time_and_goes_on(
+    agent: AgentProcess, look_at: Opener
+) -> None:
+    agent.write("gone.yaml", manifest("gone"))
+    agent.start_on_manifests()
+    eventually(lambda: "Started" in agent.get("/ui/events")[1])
+    (agent.manifests / "gone.yaml").unlink()
+    eventually(lambda: not agent.pods())
+
+    page = look_at(agent, "#/events")
+    past = page.get_by_role("region", name="Since the agent started")
+    shows(past, "The agent started at", "default/gone-node1", "Started container main")
+    shows(page.get_by_role("region", name="Since this page was opened"), "Nothing has happened")
+
+    agent.write("crashing.yaml", CRASHING)
+    shows(past, "default/crashing-node1", "BackOff", "since ")
+    past.get_by_label("Show").select_option("warnings")
+    expect(past.get_by_text("default/gone-node1")).to_have_count(0, timeout=PATIENCE_MS)
+    shows(past, "BackOff")
 
 
 def test_the_first_view_says_which_secret_is_missing(agent: AgentProcess, look_at: Opener) -> None:

@@ -13,6 +13,7 @@ import yaml
 
 from command import options
 from command.main import main
+from command.wording import local_time
 from tests.support.command.agents import Script, answering, body, http, real, says
 from tests.support.wire.ports import free_ports
 
@@ -380,6 +381,51 @@ def test_how_everything_is_has_the_time_of_the_question_once_and_what_happens_th
     assert re.fullmatch(r"\d\d:\d\d:\d\d  pod      n/web is added \(file\)", happens)
 
 
+def past(number: int, **data: object) -> dict[str, object]:
+    """Return something that has happened, as the agent tells it."""
+    at = {"first": "2026-11-23T10:00:00Z", "last": f"2026-11-23T12:00:{number:02}Z"}
+    about = {"kind": "Pod", "namespace": "n", "name": "web", "reason": "Started"}
+    return {"event": "event", "count": 1, **at, **about, **data, "key": str(99 - number)}
+
+
+def remembers(connection: socket.socket, path: str) -> None:
+    """Answer what has happened, the newest first, in two pages."""
+    assert path in {"/ui/events?limit=500", "/ui/events?limit=500&after=98"}
+    head = {"since": "2026-11-23T09:00:00Z", "total": 3, "forgotten": 1}
+    newest = past(3, message="ready", count=4)
+    older = [past(1, event="object", kind="Secret", name="s", change="modified"), past(0)]
+    page = (
+        {"events": older, "next": None} if "after" in path else {"events": [newest], "next": "98"}
+    )
+    connection.sendall(http(200, json.dumps({**head, **page})))
+
+
+def test_the_past_is_told_with_its_own_times_the_newest_last_and_how_far_back_it_reaches(
+    capsys: Capture,
+) -> None:
+    with answering(remembers) as server:
+        assert asked(server, "events --past") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    since, began = local_time("2026-11-23T09:00:00Z"), local_time("2026-11-23T10:00:00Z")
+    times = [local_time(f"2026-11-23T12:00:{second:02}Z") for second in (0, 1, 3)]
+    assert said == (
+        f"3 events since the agent started at {since}; 1 older one is forgotten: "
+        f"{times[0]} event n/web Started: {times[1]} object Secret n/s modified "
+        f"{times[2]} event n/web Started: ready (x4 since {began})"
+    )
+
+
+def test_scripts_get_the_past_as_a_json_object_in_each_line(capsys: Capture) -> None:
+    with answering(remembers) as server:
+        assert asked(server, "events --past -o json") == 0
+        head, *rows = map(json.loads, capsys.readouterr().out.splitlines())
+        assert asked(server, "events --past -o json --only object") == 0
+        (only,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (head["event"], head["state"], head["total"]) == ("state", "past", 3)
+    assert [each["last"][-3:-1] for each in rows] == ["00", "01", "03"]
+    assert only == rows[1]
+
+
 def test_what_happens_is_told_from_now_or_from_an_event_on(capsys: Capture) -> None:
     paths: list[str] = []
 
@@ -422,6 +468,8 @@ def test_events_that_are_refused_are_a_sentence(capsys: Capture) -> None:
         "pods -o xml",
         "events --new",
         "events --since 1",
+        "events --past -f",
+        "events --past --since 1",
         "events -f -o yaml",
         "status -o wide",
         "validate",

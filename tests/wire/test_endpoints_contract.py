@@ -22,6 +22,7 @@ OTHER_PATHS = [
         "/ui/",
         "/ui/agent",
         "/ui/pods",
+        "/ui/events",
         "/ui/manifests",
         "/ui/objects",
         "/ui/actors",

@@ -172,6 +172,27 @@ def test_whoever_crashes_a_reader_knows_what_the_agent_knows(
         )
 
 
+@pytest.mark.parametrize("crashing", ["", "event-recorder", "event-feed"])
+def test_what_happened_before_somebody_looked_is_told_also_of_pods_that_are_gone(
+    agent: Served, manifests: Path, crashing: str
+) -> None:
+    write(manifests, 1)
+
+    def past() -> list[tuple[str, str]]:
+        return [(each["name"], each["reason"]) for each in agent.get("/ui/events").json["events"]]
+
+    of_it = [("web-1-node1", reason) for reason in ("Started", "Created", "Pulled")]
+    eventually(lambda: past() == of_it)
+    if crashing:
+        agent.get(f"/debug/actors/{crashing}/crash", "POST")
+    (manifests / "1.yaml").unlink()
+    eventually(lambda: served(agent) == {})
+    eventually(lambda: past()[-3:] == of_it)
+    document = agent.get("/ui/events").json
+    assert document["since"] <= document["events"][-1]["first"]
+    assert document["forgotten"] == 0
+
+
 def test_the_page_of_a_pod_has_its_events_without_a_cluster(agent: Served, manifests: Path) -> None:
     write(manifests, 1)
     (uid,) = eventually(lambda: list(served(agent)))

@@ -17,7 +17,7 @@ from server.control.console import ContainerConsole
 from server.endpoints import Endpoints
 from server.ui.paging import DEFAULT_LIMIT, MOST
 from server.ui.pod_table import ORDERS as POD_ORDERS
-from server.ui.tables import ACTOR_ORDERS, MANIFEST_ORDERS, OBJECT_ORDERS
+from server.ui.tables import ACTOR_ORDERS, EVENT_ORDERS, MANIFEST_ORDERS, OBJECT_ORDERS
 from tools.reference.markdown import code, codes, page, section, table
 
 JSON: Final = "application/json"
@@ -88,6 +88,9 @@ ASKED: Final[Mapping[str, Asked]] = {
     ),
     "/ui/manifests": Asked(parameters={**PAGED, **_sorted_by(MANIFEST_ORDERS), **TROUBLED}),
     "/ui/objects": Asked(parameters={**PAGED, **_sorted_by(OBJECT_ORDERS), **TROUBLED}),
+    "/ui/events": Asked(
+        parameters={**PAGED, **_sorted_by(EVENT_ORDERS), "troubled": "only warnings"}
+    ),
     "/ui/actors": Asked(parameters={**PAGED, **_sorted_by(ACTOR_ORDERS)}),
     "/control/pods/{uid}/log": Asked(
         media=(TEXT,),

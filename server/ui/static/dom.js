@@ -99,6 +99,19 @@ export const textCell = (textOf) => () => {
   return { element, update: (item) => setText(element, textOf(item)) };
 };
 
+/** Return a cell with a link: `of(item)` returns its text, and where it leads, or null. */
+export const linkCell = (of) => () => {
+  const link = el('a');
+  return {
+    element: link,
+    update(item) {
+      const [text, target] = of(item);
+      setText(link, text);
+      setAttribute(link, 'href', target);
+    },
+  };
+};
+
 /** Return a cell with the last part of a path, and below it what is before: `of(item)` returns `[path, link]`. */
 export const pathCell = (of) => () => {
   const name = el('a');

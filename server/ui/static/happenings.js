@@ -103,6 +103,14 @@ const SENTENCES = {
   }),
 };
 
+/** Return of something past what it is about, where the page shows that, in a word what it was, and what is said of it. */
+export function pastWords(data) {
+  const { about, link } = sentence(data.event, data);
+  if (data.event === 'object') return { about, link, what: data.change, said: list(data.keys) };
+  if (data.event === 'decision') return { about, link, what: data.action, said: `since ${data.kind} ${full(data)} changed` };
+  return { about, link, what: data.reason, said: data.message };
+}
+
 const OPERATIONS = { ADD: 'added', UPDATE: 'changed', REMOVE: 'removed', DELETE: 'is being deleted', RECONCILE: 'reconciled', PRESENT: 'is there' };
 
 const containerWords = (each) =>

@@ -1,24 +1,11 @@
 // The verdicts on manifests, and the Secrets and ConfigMaps that are watched.
 
-import { badgeCell, el, pathCell, span, textCell } from './dom.js';
+import { badgeCell, linkCell, pathCell, span, textCell } from './dom.js';
 import { pagedList } from './lists.js';
 import { references } from './look.js';
 
 const VERDICT_TONES = { accepted: 'good', ignored: 'plain', shadowed: 'warn' };
 const STATE_TONES = { synced: 'good', local: 'good', immutable: 'good', cached: 'good', direct: 'good', idle: 'plain', stopped: 'plain', absent: 'bad' };
-
-const linkCell = (of) => () => {
-  const link = el('a');
-  return {
-    element: link,
-    update(item) {
-      const [text, target] = of(item);
-      if (link.textContent !== text) link.textContent = text;
-      if (target) link.setAttribute('href', target);
-      else link.removeAttribute('href');
-    },
-  };
-};
 
 const choices = [
   ['', 'all'],

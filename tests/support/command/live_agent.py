@@ -19,6 +19,7 @@ FIELDS: Final = {
     "/ui/manifests": "manifests",
     "/ui/objects": "objects",
     "/ui/actors": "actors",
+    "/ui/events": "events",
 }
 ORDERS: Final = (
     "age",
@@ -29,6 +30,9 @@ ORDERS: Final = (
     "verdict",
     "mailbox",
     "handled",
+    "count",
+    "about",
+    "reason",
 )
 STREAM: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: connected\n\n"
 
@@ -47,6 +51,8 @@ class LiveAgent:
         }
         self.agent: dict[str, Any] = told("agent")
         self.tree: dict[str, Any] = told("actors")
+        self.reach: dict[str, Any] = {"since": told("events")["since"], "forgotten": 0}
+        """How far back the list of what has happened goes."""
         self.pods: dict[str, dict[str, Any]] = {
             each["pod"]["metadata"]["uid"]: each
             for each in (told("pod-lacking"), told("pod-crash-loop"))
@@ -124,7 +130,8 @@ class LiveAgent:
             shown=lambda row: row,
             orders={name: lambda row: str(row.get("key")) for name in ORDERS},
         )
-        return page_of(rows, PageAsked.of(query, ORDERS), table)
+        page = page_of(rows, PageAsked.of(query, ORDERS), table)
+        return {**page, **self.reach} if path == "/ui/events" else page
 
 
 @contextmanager

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from actors.events.noted_events import MOST_MOMENTS, MOST_OF_AN_OBJECT, NotedChanges, NotedEvents
+from actors.events.noted_events import (
+    MOST_MOMENTS,
+    MOST_OF_AN_OBJECT,
+    NodeEvents,
+    NotedChanges,
+    NotedEvents,
+)
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.objects import Change, ObjectChanged, ObjectId, ObjectKind
 from messages.pods import PodUid
@@ -75,3 +81,25 @@ def test_the_last_changes_of_some_objects_are_remembered() -> None:
         noted.note(changed("db", version), Timestamp(float(version)))
     objects = [changed("db", 0).object, changed("gone", 0).object]
     assert [int(each.at) for each in noted.of(WEB, objects)] == [*range(2, MOST_OF_AN_OBJECT + 2)]
+
+
+def test_of_the_node_whatever_happened_is_remembered_the_newest_first_and_equal_ones_once() -> None:
+    noted = NodeEvents()
+    node, pod, secret = posted("a", "node1", kind="Node"), posted("a"), changed("db", 1)
+    facts: tuple[PostEvent | ObjectChanged, ...] = (node, pod, secret, node)
+    for moment, fact in enumerate(facts):
+        noted.note(fact, Timestamp(float(moment)))
+    assert [(fact, when.first, when.last, when.times) for fact, when in noted.newest_first()] == [
+        (node, 0.0, 3.0, 2),
+        (secret, 2.0, 2.0, 1),
+        (pod, 1.0, 1.0, 1),
+    ]
+
+
+def test_of_the_node_the_oldest_is_forgotten_first_and_counted() -> None:
+    noted = NodeEvents(most=2)
+    for message in ("a", "b", "a", "c", "d"):
+        noted.note(posted(message), Timestamp(1.0))
+    known = [fact for fact, _ in noted.newest_first()]
+    assert known == [posted("d"), posted("c")]
+    assert noted.forgotten == 2

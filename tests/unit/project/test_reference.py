@@ -54,7 +54,8 @@ def test_every_metric_that_is_named_in_the_server_is_in_the_reference() -> None:
 
 def test_every_event_of_the_stream_is_in_the_reference_and_no_other_one_is() -> None:
     code = "".join(path.read_text() for path in (ROOT / "actors" / "events").glob("*.py"))
-    assert set(re.findall(r'server_sent\(\s*"(\w+)"', code)) == set(STREAM)
+    found = re.findall(r'(?:server_sent\(\s*|return )"(\w+)",', code)
+    assert set(found) == set(STREAM)
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="there is no groff")

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from kernel import ActorDescription, DynamicSummary, TreeSummary
-from messages.events import EventType, NotedEvent
+from messages.events import EventType, NotedEvent, PastEvent, PastEventsDescribed
 from messages.pod_runtime import (
     NO_MARK,
     ContainerHistory,
@@ -35,8 +35,10 @@ from server.ui.pod_table import (
     pods_found,
 )
 from server.ui.tables import (
+    EVENT_ORDERS,
     OBJECT_ORDERS,
     actors_page,
+    events_page,
     manifests_page,
     objects_page,
     report_shown,
@@ -395,3 +397,53 @@ def test_a_row_has_the_last_event_of_its_pod_and_why_it_is_in_trouble() -> None:
     }
     assert row["why"][0]["text"] == "No container can be started at present: it is away"
     assert pod_row(pod("web"), status(), background, NOW)["why"] == []
+
+
+def past(number: int, times: int = 1, **data: Any) -> PastEvent:
+    first, last = Timestamp(number * 10.0), Timestamp(number * 10.0 + times - 1)
+    return PastEvent(number, first, last, times, "event", {"kind": "Pod", **data})
+
+
+PAST: Final = PastEventsDescribed(
+    since=Timestamp(5.0),
+    forgotten=7,
+    events=(
+        past(4, 3, name="web", reason="BackOff", type="Warning", count=3),
+        past(2, name="db", reason="Started", type="Normal", count=1),
+        past(1, name="web", reason="Created", type="Normal", count=1),
+    ),
+)
+
+
+def test_past_events_say_how_far_back_they_reach_and_each_when_it_was() -> None:
+    document = events_page(PAST, PageAsked(), only_troubled=False)
+    assert (document["since"], document["forgotten"]) == ("1970-01-01T00:00:05.000Z", 7)
+    assert [each["reason"] for each in document["events"]] == ["BackOff", "Started", "Created"]
+    first = document["events"][0]
+    assert (first["event"], first["count"]) == ("event", 3)
+    assert (first["first"], first["last"]) == (
+        "1970-01-01T00:00:40.000Z",
+        "1970-01-01T00:00:42.000Z",
+    )
+
+
+def test_pages_of_past_events_go_back_in_time_whatever_happens_meanwhile() -> None:
+    begin = events_page(PAST, PageAsked(limit=1), only_troubled=False)
+    later = PastEventsDescribed(
+        since=PAST.since, forgotten=7, events=(past(5, name="new"), *PAST.events)
+    )
+    rest = events_page(later, PageAsked(after=begin["next"]), only_troubled=False)
+    assert [each["reason"] for each in rest["events"]] == ["Started", "Created"]
+
+
+def test_past_events_are_found_by_words_chosen_by_warnings_and_sorted() -> None:
+    for asked, only_troubled, reasons in (
+        (PageAsked(search="web created"), False, ["Created"]),
+        (PageAsked(), True, ["BackOff"]),
+        (PageAsked(sort="about"), False, ["Started", "BackOff", "Created"]),
+        (PageAsked(sort="count", is_reversed=True, limit=1), False, ["BackOff"]),
+        (PageAsked(sort="reason"), False, ["BackOff", "Created", "Started"]),
+    ):
+        document = events_page(PAST, asked, only_troubled=only_troubled)
+        assert [each["reason"] for each in document["events"]] == reasons
+    assert {"count", "about", "reason"} == set(EVENT_ORDERS)

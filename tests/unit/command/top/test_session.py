@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from rich.cells import cell_len
 
@@ -9,7 +11,8 @@ from command.failures import StrangeAnswerError, UnreachableError
 from command.top.following import EventsLost, SeenChange
 from command.top.lists import LISTS
 from command.top.screen import screen
-from tests.support.command.live_agent import many_pods
+from command.wording import local_time
+from tests.support.command.live_agent import many_pods, told
 from tests.support.command.top_sessions import SessionStage
 
 AWAY = UnreachableError("no agent answers at 127.0.0.1:10255: it does not run")
@@ -25,7 +28,7 @@ def test_the_first_screen_has_the_agent_its_counts_and_its_pods() -> None:
     assert first.startswith("actorlet edge-1  ready healthy")
     assert first.endswith("127.0.0.1:10255 live")
     assert second.startswith("pods 5: ")
-    assert tabs.startswith(" 1 Pods  2 Actors  3 Objects  4 Sources")
+    assert tabs.startswith(" 1 Pods  2 Actors  3 Objects  4 Sources  5 Events")
     assert titles.split() == ["POD↑", "READY", "STATUS", "RESTARTS", "AGE", "FROM"]
     assert "CrashLoopBackOff" in text
     assert "q quit" in text.splitlines()[-1]
@@ -37,7 +40,9 @@ def test_the_first_screen_says_how_many_pods_and_how_many_manifests_are_to_be_lo
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 15), (200, 60)])
-@pytest.mark.parametrize("keys", [(), ("enter",), ("2",), ("3",), ("4",), ("question_mark",)])
+@pytest.mark.parametrize(
+    "keys", [(), ("enter",), ("2",), ("3",), ("4",), ("5",), ("question_mark",)]
+)
 def test_every_screen_fits_its_terminal(width: int, height: int, keys: tuple[str, ...]) -> None:
     stage = SessionStage(width, height).live()
     stage.press(*keys)
@@ -84,6 +89,42 @@ def test_an_object_names_the_pods_that_refer_to_it() -> None:
     text = SessionStage().live().press("3", "enter")
     assert "Secret default/nobody-made-it" in text
     assert "default/lacking-edge-1" in text
+
+
+def test_what_has_happened_is_listed_with_its_own_times_and_how_far_back_that_reaches() -> None:
+    stage = SessionStage(width=120)
+    stage.agent.reach["forgotten"] = 1234
+    stage.live()
+    text = stage.press("5")
+    assert (
+        f"16 events since the agent started at {local_time(told('events')['since'])}; "
+        "1,234 older ones are forgotten." in text
+    )
+    assert re.search(r"\d\d:\d\d:\d\d +4 +default/crash-loop-edge-1 +Started", text)
+    assert "ConfigMap default/shop-settings" in rows(text, "modified")[0]
+    assert "because of ConfigMap default/shop-settings" in rows(text, "signal")[0]
+
+
+def test_a_thing_that_has_happened_says_when_it_was_first_and_last_and_all_its_words() -> None:
+    stage = SessionStage().live()
+    stage.press("5", "slash", *"back-off", "enter")
+    text = stage.press("enter")
+    first, last = (
+        local_time(stage.agent.rows["/ui/events"][9][each]) for each in ("first", "last")
+    )
+    assert "default/crash-loop-edge-1: BackOff" in text
+    assert [line.split() for line in text.splitlines() if line.startswith(("first", "last"))] == [
+        ["last", *last.split()],
+        ["first", *first.split()],
+    ]
+    assert "restarting failed container app" in " ".join(text.split())
+
+
+def test_what_was_long_ago_has_its_date() -> None:
+    stage = SessionStage()
+    for row in stage.agent.rows["/ui/events"]:
+        row["last"] = "2026-11-20T12:00:00.000Z"
+    assert "2026-11-20" in stage.live().press("5")
 
 
 def test_an_actor_has_its_last_error_its_mailbox_and_its_restarts() -> None:
