@@ -8,6 +8,7 @@ together. This file is the actor around them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import Final, assert_never
 
 from typing_extensions import override
@@ -59,6 +60,8 @@ from runtimes.virtual.reports import Nonsense, Readings
 
 PORTION: Final = 128
 """Pods that are examined in one turn."""
+UNKNOWN_FOR: Final = 60.0
+"""Seconds after which a pod is said to be ignored that the class tells and nobody knows."""
 NO_SIGNALS: Final = "pods of this runtime get no signals"
 
 
@@ -250,10 +253,19 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         memory.observed, memory.readings = number, readings
         changed = (uid for uid in memory.pods if readings.get(uid) != before.get(uid))
         self._examine_later((*changed, *self._pods.unsettled))
-        known = before.keys() | memory.pods.keys() | memory.forgotten.keys()
-        for uid in readings.keys() - known:
-            if is_stranger(readings[uid]) and uid not in memory.unknown:
-                remember(memory.unknown, uid, None)
+        self._note_strangers(readings)
+
+    def _note_strangers(self, readings: Readings) -> None:
+        """Say once of each pod that nobody knows that it is ignored. Its source may have yet to list it."""
+        memory, now = self._memory, self.clock.monotonic()
+        for uid in readings.keys() - memory.pods.keys() - memory.forgotten.keys():
+            if not is_stranger(readings[uid]):
+                continue
+            since = memory.unknown.get(uid)
+            if since is None:
+                remember(memory.unknown, uid, now)
+            elif since + UNKNOWN_FOR <= now:
+                memory.unknown[uid] = inf
                 self._notices.unknown(uid)
 
     def _note_runtime(self) -> None:

@@ -73,8 +73,8 @@ class VirtualMemory:
     """What it said."""
     forgotten: OrderedDict[PodUid, Mark] = field(default_factory=OrderedDict)
     """The last mark of pods of which nothing is left."""
-    unknown: OrderedDict[PodUid, None] = field(default_factory=OrderedDict)
-    """Pods that were reported, that nobody knows, and of which that was said."""
+    unknown: OrderedDict[PodUid, float] = field(default_factory=OrderedDict)
+    """Pods that are reported and that nobody knows, and since when. Infinite once that was said."""
     followers: dict[Port[PodsObserved], None] = field(default_factory=dict)
     """Who ever asked what pods there are: each life tells them."""
     node: RuntimeNode | None = None

@@ -309,7 +309,9 @@ def test_a_pod_that_nobody_knows_is_said_once_and_ignored(
     stage: VirtualStage, logs: list[MutableMapping[str, Any]]
 ) -> None:
     stage.provider.reports[STRANGER] = "Running"
-    stage.advance(10.0)
+    stage.advance(50.0)
+    assert warnings(logs) == []  # a source may have yet to list it
+    stage.advance(100.0)
     assert warnings(logs) == ["nobody knows this pod"]
     listed = stage.lists()
     assert listed is not None
