@@ -68,7 +68,7 @@ PURE := \
     server/brief_pods.py server/cluster_metrics.py server/container_runtime_metrics.py server/documents.py server/families.py server/health.py \
     agent/takeover_rows.py server/hosts.py server/image_metrics.py server/token_metrics.py server/volume_metrics.py server/volume_pages.py server/limits.py \
     server/ui/paging.py server/ui/pod_table.py server/ui/tables.py \
-    server/control/containers.py server/metrics.py server/object_metrics.py server/object_pages.py server/pod_metrics.py server/pod_pages.py server/pod_stories.py server/probe_pages.py server/verdicts.py
+    server/control/containers.py server/metrics.py server/object_metrics.py server/object_pages.py server/pod_metrics.py server/runtime_shown.py server/pod_pages.py server/pod_stories.py server/probe_pages.py server/verdicts.py
 empty :=
 comma := ,
 # Many tests wait for something, so there are more processes than cores.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NoReturn
 
 import structlog
@@ -13,11 +14,12 @@ from agent.descriptors import limits_of_connections, raise_descriptor_limit
 from agent.edges import Edges
 from agent.kubelets import warn_of_kubelets
 from agent.last_calls import LastCalls
-from agent.listeners import control_socket, listen
+from agent.listeners import control_socket, host_and_port, listen
 from agent.logs import configure_logs
 from agent.process import Process, leave
 from agent.root_dir import root_dir
 from agent.runtime_lock import runtime_lock
+from agent.runtime_record import RecordedRuntime, keep_record, places_of, take_directory
 from agent.systemd import Systemd
 from agent.tree import AgentTree
 from kernel import (
@@ -29,8 +31,11 @@ from kernel import (
 from messages.pod_manager import DescribePod, PodDescribed
 from messages.sources import Rescan
 from messages.units import Seconds
+from runtimes.cri.runtime_socket import RuntimeSocket
 from server.actor import Listeners
 from settings.agent import Settings
+from settings.errors import StartError
+from settings.runtime import RuntimeKind
 
 _log = structlog.get_logger("actorlet")
 
@@ -95,7 +100,8 @@ def _run(settings: Settings) -> int:
     with ExitStack() as held:
         # Before the ports: a second agent is told of the first one, not of a port in use.
         held.enter_context(root_dir(settings.root_dir))
-        _alone_on_the_runtime(settings, held)
+        _take_directory(settings)
+        socket = _claimed_socket(settings, held)
         listeners = Listeners(
             read_only=listen(settings.address, settings.read_only_port, "the read-only port"),
             healthz=listen(
@@ -106,26 +112,65 @@ def _run(settings: Settings) -> int:
         )
         for listener in (*listeners.read_only, *listeners.healthz):
             held.enter_context(listener)
-        _log_start(settings)
-        agent = Agent(settings, listeners)
+        _log_start(settings, socket)
+        agent = Agent(settings, listeners, edges=Edges(socket=socket))
         return Process(agent, Systemd(), settings.shutdown_deadline).run()
 
 
-def _alone_on_the_runtime(settings: Settings, held: ExitStack) -> None:
-    """Keep other agents off the container runtime while ``held`` is, and warn of kubelets."""
+def _take_directory(settings: Settings) -> None:
+    """Keep agents with another kind of runtime out of the root directory."""
     runtime = settings.runtime
-    if runtime is not None and runtime.containers is not None:
-        held.enter_context(runtime_lock(runtime.containers.container_runtime_endpoint))
+    if runtime is not None:
+        take_directory(settings.root_dir, runtime.kind, may_change=runtime.may_change)
+
+
+def _claimed_socket(settings: Settings, held: ExitStack) -> RuntimeSocket | None:
+    """Return where the container runtime is, or will be; None where none is wanted.
+
+    Other agents are kept off it while ``held`` is, from when it is found.
+    """
+    runtime = settings.runtime
+    if runtime is None or runtime.containers is None:
+        return None
+    named, root = runtime.containers.container_runtime_endpoint, settings.root_dir
+    if named is not None:
+        held.enter_context(runtime_lock(named))
+        keep_record(root, RecordedRuntime(runtime=RuntimeKind.CRI))
+        return RuntimeSocket.named(named)
+
+    def claim(found: Path) -> str:
+        try:
+            held.enter_context(runtime_lock(found))
+        except StartError as error:
+            return str(error)
+        keep_record(root, RecordedRuntime(runtime=RuntimeKind.CRI, socket=str(found)))
+        return ""
+
+    socket = RuntimeSocket(places_of(root), claim)
+    if socket.look() and socket.found is None:
+        raise StartError(socket.trouble)
+    return socket
+
+
+def _log_start(settings: Settings, socket: RuntimeSocket | None) -> None:
+    _log.info("starting", **_at_a_glance(settings, socket))
+    if socket is not None:
         warn_of_kubelets()
-
-
-def _log_start(settings: Settings) -> None:
     for warning in settings.warnings:
         _log.warning("configuration", warning=warning)
-    _log.info(
-        "starting",
-        node=settings.node_name,
-        static_pod_path=str(settings.static_pod_path or ""),
-        read_only_port=settings.read_only_port,
-        healthz_port=settings.healthz_port,
-    )
+
+
+def _at_a_glance(settings: Settings, socket: RuntimeSocket | None) -> dict[str, object]:
+    """Return what people want to know first."""
+    runtime = settings.runtime
+    of_socket = {"socket": str(socket.found or socket.trouble)} if socket is not None else {}
+    page = f"http://{host_and_port(settings.address, settings.read_only_port)}/"
+    return {
+        "node": settings.node_name,
+        "runtime": str(runtime.provider or runtime.kind) if runtime is not None else "none",
+        **of_socket,
+        **({"page": page} if settings.read_only_port else {}),
+        "static_pod_path": str(settings.static_pod_path or ""),
+        "read_only_port": settings.read_only_port,
+        "healthz_port": settings.healthz_port,
+    }

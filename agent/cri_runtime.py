@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import structlog
 
@@ -52,6 +51,7 @@ from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.found_wire import FoundWire
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
@@ -60,6 +60,8 @@ from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
+from runtimes.cri.runtime_socket import RuntimeSocket
+from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder
 from runtimes.cri.split_wire import SplitWire
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
@@ -92,6 +94,8 @@ class CriEdges:
     """Returns the machine's addresses at present. On any thread."""
     sandbox_begins: Callable[[], Callable[[], None]]
     """Notes that a sandbox is being made, and returns what notes that this has ended. On any thread."""
+    socket: RuntimeSocket | None = None
+    """Where the container runtime is. None for the socket that the settings name, or one that is found."""
 
 
 class CriComposition:
@@ -113,7 +117,8 @@ class CriComposition:
         self._events = edges.events
         self._reporter = edges.node
         self._addresses = edges.addresses
-        self._endpoint = str(told.container_runtime_endpoint)
+        self._socket = edges.socket or RuntimeSocket.of(told.container_runtime_endpoint)
+        self._waits_for_socket = self._socket.found is None
         self._containers = CriMemory()
         self._sandbox_begins = edges.sandbox_begins
         self._wire = self._wire_of(told)
@@ -160,6 +165,7 @@ class CriComposition:
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the specs, those of images and containers first. They are isolated: pods outlive trouble."""
         return (
+            *((isolated(SOCKET_FINDER, self._make_finder),) if self._waits_for_socket else ()),
             isolated(IMAGE_CLERK, ImageClerk),
             isolated(IMAGE_KEEPER, self._make_images),
             isolated(CRI_CONTAINERS, self._make_containers),
@@ -207,14 +213,18 @@ class CriComposition:
 
     def _wire_of(self, told: ContainerSettings) -> Wire:
         """Return what carries calls: about images to another service, if there is one."""
-        containers = self._wire_to(told.container_runtime_endpoint)
-        if told.image_service_endpoint == told.container_runtime_endpoint:
+        containers = self._counted(FoundWire(self._socket, GrpcWire))
+        images = told.image_service_endpoint
+        if images in {None, told.container_runtime_endpoint}:
             return containers
-        return SplitWire(self._wire_to(told.image_service_endpoint), containers)
+        return SplitWire(self._counted(GrpcWire(images)), containers)
 
-    def _wire_to(self, socket: Path) -> CountedWire:
+    def _counted(self, wire: Wire) -> CountedWire:
         noted = self._containers.calls.noted
-        return CountedWire(GrpcWire(socket), noted, time.monotonic, self._sandbox_begins)
+        return CountedWire(wire, noted, time.monotonic, self._sandbox_begins)
+
+    def _make_finder(self) -> SocketFinder:
+        return SocketFinder(self._socket)
 
     def _make_images(self) -> ImageKeeper:
         ports = ImagePorts(
@@ -235,7 +245,7 @@ class CriComposition:
             events=self._events(),
             runtime_classes=classes,
             node=self._reporter(),
-            endpoint=self._endpoint,
+            endpoint=self._where,
         )
         return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
 
@@ -295,6 +305,9 @@ class CriComposition:
         if greeting is not None:
             node = replace(node, runtime=greeting.features)
         return node if classes is None else replace(node, runtime_classes=classes)
+
+    def _where(self) -> str:
+        return str(self._socket.found or "")
 
     def _runtime_name(self) -> str:
         greeting = self._containers.greeting

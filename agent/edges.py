@@ -11,6 +11,7 @@ from files.watching.inotify import InotifyWatch, KeepWatch
 if TYPE_CHECKING:
     from actors.node.machine import Machine
     from agent.joined import ClusterEdges
+    from runtimes.cri.runtime_socket import RuntimeSocket
     from runtimes.hollow.core import HollowCore
     from runtimes.hollow.rules import HollowRules
     from volumes.making.jobs import VolumeWriters
@@ -34,3 +35,5 @@ class Edges:
     """The kernel that mounts volumes. None for that of this machine."""
     hollow: Callable[[HollowRules], HollowCore] | None = None
     """Makes what hollow containers are in. None for the real one."""
+    socket: RuntimeSocket | None = None
+    """Where the container runtime is. None for the socket that the settings name, or one that is found."""

@@ -36,10 +36,15 @@ def listen(address: str, port: int, what: str) -> tuple[socket.socket, ...]:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        place = f"[{address}]:{port}" if family == socket.AF_INET6 else f"{address}:{port}"
+        place = host_and_port(address, port)
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise StartError(f"cannot listen on {what} {place}: {reason}") from error
     return (listener,)
+
+
+def host_and_port(address: str, port: int) -> str:
+    """Return both as a URL has them."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 @contextmanager

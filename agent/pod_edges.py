@@ -26,6 +26,7 @@ from messages.volume_state import DescribeVolumes
 from messages.watches import Unwatch, Watch
 from probes.watching import ProbesToRun
 from runtimes.container_runtime import AskContainer
+from runtimes.cri.runtime_socket import RuntimeSocket
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
 from volumes.making.jobs import VolumeWriters
@@ -86,6 +87,8 @@ class PodEdges:
     """Makes what hollow containers are in."""
     last_calls: LastCalls
     """Notes the calls that the end of the process waits for."""
+    socket: RuntimeSocket | None = None
+    """Where the container runtime is. None for the socket that the settings name, or one that is found."""
 
 
 class ComposedRuntime(Protocol):

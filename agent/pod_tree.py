@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from actors.events.feed_parts import EVENT_FEED
 from actors.events.recorder import EVENT_RECORDER
 from actors.node.machine import DescribedMachine
@@ -32,6 +30,7 @@ from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
 from agent.pod_edges import ComposedRuntime, PodEdges, PodPorts
 from agent.provider_runtime import ProviderRuntime
+from agent.runtime_record import POD_RECORDS
 from agent.volume_tree import VolumeEdges, VolumeTree
 from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
 from messages.api import CallApi
@@ -40,9 +39,6 @@ from messages.node import RuntimeHasNews
 from messages.pods import SourceName
 from settings.agent import Settings
 from settings.runtime import RuntimeKind, RuntimeSettings
-
-RECORDS: Final = "pod-records"
-"""The directory below ``--root-dir`` with what the next process is to know of pods."""
 
 
 class PodTree:
@@ -79,7 +75,7 @@ class PodTree:
         self._record_memory = RecordMemory()
         self._rollout_memory = RolloutMemory()
         self._probe_memory = ProbeKeeperMemory()
-        self._records_directory = settings.root_dir / RECORDS
+        self._records_directory = settings.root_dir / POD_RECORDS
         # A record of each would take longer than all else that is done for a hollow pod.
         is_hollow = runtime.kind is RuntimeKind.HOLLOW
         self._keeps_records = not is_hollow or runtime.hollow.keeps_records
@@ -137,6 +133,7 @@ class PodTree:
                     node=self._reporter,
                     addresses=CurrentAddresses(machine.addresses),
                     sandbox_begins=self._edges.last_calls.begin,
+                    socket=self._edges.socket,
                 ),
                 machine.read(),
                 sources,

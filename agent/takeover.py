@@ -11,9 +11,11 @@ import json
 import queue
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from agent.manifest_rules import manifest_rules
+from agent.runtime_record import places_of
 from agent.takeover_rows import (
     FoundVolumes,
     TakeoverRow,
@@ -33,9 +35,11 @@ from runtimes.containers.situation import newest_instances
 from runtimes.cri.operations.connecting import greet
 from runtimes.cri.operations.flow import Operation, RpcError
 from runtimes.cri.operations.glancing import glance
+from runtimes.cri.runtime_socket import RuntimeSocket
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
 from settings.agent import Settings
+from settings.containers import ContainerSettings
 from settings.errors import StartError
 from sources.kept_uids import kept_uids, record_file
 from volumes.making.foreign_search import foreign_volumes, pods_on_disk, stage_mounts
@@ -58,7 +62,7 @@ def explain_takeover(settings: Settings, output: str) -> int:
     """
     runtime = settings.runtime
     assert runtime is not None and runtime.containers is not None  # noqa: S101, PT018  # was checked
-    wire = GrpcWire(runtime.containers.container_runtime_endpoint)
+    wire = GrpcWire(_socket(settings, runtime.containers))
     try:
         name, pods, instances = _seen(wire)
     finally:
@@ -77,6 +81,17 @@ def explain_takeover(settings: Settings, output: str) -> int:
     document = json.dumps(as_json(rows, name, volumes), indent=2) if is_json else ""
     write_lines([document] if is_json else as_text(rows, volumes))
     return _exit_code(rows)
+
+
+def _socket(settings: Settings, told: ContainerSettings) -> Path:
+    """Return the socket that is named, or found now. Raises ``NotExplainedError``."""
+    if told.container_runtime_endpoint is not None:
+        return told.container_runtime_endpoint
+    socket = RuntimeSocket(places_of(settings.root_dir))
+    socket.look()
+    if socket.found is None:
+        raise NotExplainedError(f"the container runtime cannot be asked: {socket.trouble}")
+    return socket.found
 
 
 def _exit_code(rows: tuple[TakeoverRow, ...]) -> int:

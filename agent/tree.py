@@ -142,6 +142,7 @@ class AgentTree:
             mounts=self._edges.mounts,
             hollow=self._edges.hollow or HollowCore,
             last_calls=self.last_calls,
+            socket=self._edges.socket,
         )
         sources = frozenset(self._source_names())
         return PodTree(self._settings, runtime, sources, self._address, edges)
@@ -271,6 +272,7 @@ class AgentTree:
             statuses=pods.statuses if pods else None,
             lives=pods.lives if pods else None,
             runtime=pods.runtime if pods else None,
+            runtime_kind=self._settings.runtime.kind if self._settings.runtime else "",
             containers=pods.containers if pods else None,
             images=pods.images if pods else None,
             logs=pods.logs if pods else None,

@@ -30,6 +30,7 @@ AT_ONCE: Final = 500
 """Lines that are written in one go."""
 
 Row = tuple[str, ...]
+_PLAIN: Final[Mapping[str, str]] = {}
 
 
 class Drawing:
@@ -68,12 +69,15 @@ class Drawing:
         begin = [tuple(row[place] for place in places) for row in first]
         self._rows([columns[place] for place in places], begin, shown, wide=wide)
 
-    def pairs(self, rows: list[tuple[str, str]]) -> None:
-        """Draw names and what they are, one below the other. Those that are nothing are left out."""
+    def pairs(self, rows: list[tuple[str, str]], styles: Mapping[str, str] = _PLAIN) -> None:
+        """Draw names and what they are, one below the other. Those that are nothing are left out.
+
+        ``styles`` has those of some of them by their names.
+        """
         told = [(name, said) for name, said in rows if said]
         width = max((len(name) for name, _ in told), default=0) + GAP
         for name, said in told:
-            self._hanging(name.ljust(width), said, mark_style="bold")
+            self._hanging(name.ljust(width), said, style=styles.get(name, ""), mark_style="bold")
 
     def title(self, said: str) -> None:
         """Draw a heading, with a blank line before it."""

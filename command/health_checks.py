@@ -1,4 +1,7 @@
-"""Reads the lines of a verbose health endpoint: ``[+]name ok``, ``[-]name failed: why``. Pure."""
+"""Reads how well an agent is: the lines of a verbose health endpoint, and what runs its pods. Pure.
+
+A line is ``[+]name ok`` or ``[-]name failed: why``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
+
+from command.reading import Document, flag, text
+from command.tables import BAD, DOUBTFUL
 
 _LINE: Final = re.compile(r"\[(?P<sign>[+-])\](?P<name>\S+) (?:ok|failed)(?:: (?P<text>.*))?")
 
@@ -26,3 +32,10 @@ def check_lines(body: str) -> Iterator[CheckLine]:
             yield CheckLine(
                 name=found["name"], is_well=found["sign"] == "+", text=found["text"] or ""
             )
+
+
+def runtime_style(runtime: Document) -> str:
+    """Return the style of the line about what runs the pods. That hollow pods do not run is to be seen."""
+    if not flag(runtime, "ok"):
+        return BAD
+    return DOUBTFUL if text(runtime, "kind") == "hollow" else ""

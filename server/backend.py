@@ -117,6 +117,8 @@ class EndpointBackend:
     """The keeper of pods."""
     runtime: Port[DescribeRuntime] | None = None
     """What runs the pods."""
+    runtime_kind: str = ""
+    """Which kind of runtime that is: ``cri``, ``hollow`` or ``provider``."""
     containers: Port[DescribeContainerRuntime] | None = None
     """Who speaks with a container runtime; None where there is none outside of the agent."""
     images: Port[DescribeImages] | None = None

@@ -24,6 +24,7 @@ from messages.units import Seconds, Timestamp
 from messages.watches import WatchDescribed
 from server.answers import Unanswered
 from server.cluster_state import ClusterState
+from server.runtime_shown import named
 
 _SOURCE = "source/"
 
@@ -149,8 +150,7 @@ def container_runtime(answer: ContainerRuntimeDescribed | Unanswered) -> list[He
     name = "container-runtime"
     if isinstance(answer, Unanswered):
         return [HealthCheck(name=name, ok=False, text=answer.reason)]
-    who = " ".join(filter(None, (answer.name, answer.version, "at", answer.endpoint)))
-    checks = [HealthCheck(name=name, ok=not answer.trouble, text=answer.trouble or who)]
+    checks = [HealthCheck(name=name, ok=not answer.trouble, text=answer.trouble or named(answer))]
     if answer.network_trouble and not answer.trouble:
         text = answer.network_trouble
         checks.append(HealthCheck(name=f"{name}-network", ok=True, text=text, is_outdated=True))

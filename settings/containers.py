@@ -12,10 +12,10 @@ from messages.units import Seconds
 class ContainerSettings:
     """How containers are run by a container runtime. Sizes are in bytes."""
 
-    container_runtime_endpoint: Path
-    """The socket of the runtime."""
-    image_service_endpoint: Path
-    """The socket for images: the same, unless another one is named."""
+    container_runtime_endpoint: Path | None
+    """The socket of the runtime. None where nobody has named one: it is looked for."""
+    image_service_endpoint: Path | None
+    """The socket for images; None for the same."""
 
     cluster_dns: tuple[str, ...]
     cluster_domain: str

@@ -37,9 +37,7 @@ from settings.load_cluster import (
     fields_of_a_cluster,
 )
 from settings.load_containers import (
-    SOCKETS,
     fields_of_containers,
-    found_socket,
 )
 from settings.load_resources import (
     fields_of_resources,
@@ -57,16 +55,16 @@ from settings.values.addresses import is_loopback
 from settings.without_effect import told
 
 
-def load_settings(line: CommandLine, sockets: Iterable[Path] = SOCKETS) -> Settings:
+def load_settings(line: CommandLine) -> Settings:
     """Return the settings of ``line`` and of the configuration files that it names.
 
-    Reads these files, looks which of the ``sockets`` of container runtimes is there, and whether manifests
-    can be read from the manifest path. Does not read the kubeconfig: static pods run without it. Raises
-    ``UsageError``, and ``StartError`` when a configuration file cannot be read.
+    Reads these files, and looks whether manifests can be read from the manifest path. Does not read the
+    kubeconfig: static pods run without it. Raises ``UsageError``, and ``StartError`` when a configuration
+    file cannot be read.
     """
     check_contradictions(line)
     files = [read_configuration(each) for each in configuration_files(line)]
-    return checked_settings(line, files, socket=found_socket(sockets))
+    return checked_settings(line, files)
 
 
 def configuration_files(line: CommandLine) -> list[Path]:
@@ -78,12 +76,10 @@ def configuration_files(line: CommandLine) -> list[Path]:
     return [*files, *(drop_ins(line.config_dir) if line.config_dir else ())]
 
 
-def checked_settings(
-    line: CommandLine, files: Iterable[ConfigurationFile], *, socket: Path | None
-) -> Settings:
+def checked_settings(line: CommandLine, files: Iterable[ConfigurationFile]) -> Settings:
     """Return the settings of ``line`` over ``files`` on this machine. Raises ``UsageError``."""
     check_contradictions(line)
-    settings = settings_of(line, files, hostname=gethostname(), socket=socket)
+    settings = settings_of(line, files, hostname=gethostname())
     if settings.static_pod_path:
         check_path("the manifest path", settings.static_pod_path, at="staticPodPath")
     if settings.local_objects_dir:
@@ -93,16 +89,9 @@ def checked_settings(
 
 
 def settings_of(
-    line: CommandLine,
-    files: Iterable[ConfigurationFile],
-    *,
-    hostname: str,
-    socket: Path | None = None,
+    line: CommandLine, files: Iterable[ConfigurationFile], *, hostname: str
 ) -> Settings:
-    """Return the settings of ``line`` over ``files``, of which later ones win. Raises ``UsageError``.
-
-    ``socket`` is where a container runtime was found, if one was.
-    """
+    """Return the settings of ``line`` over ``files``, of which later ones win. Raises ``UsageError``."""
     given: JsonObject = {"apiVersion": API_VERSION, "kind": KIND}
     notes: list[str] = []
     for file in files:
@@ -112,14 +101,12 @@ def settings_of(
     value = configuration.value_of
     address = _checked_address(configuration, line)
     cluster = cluster_settings_of(line, configuration)
-    runtime = runtime_of(line, configuration, is_joined=cluster is not None, socket=socket)
-    containers = runtime.containers if runtime is not None else None
+    runtime = runtime_of(line, configuration)
+    containers = runtime.containers
     is_real = containers is not None
     resources = resources_of(line, configuration, is_machine=cluster is not None or is_real)
     node_name = checked_node_name(line.hostname_override or hostname)
-    situation = Situation(
-        is_joined=cluster is not None, runtime=runtime.kind if runtime is not None else None
-    )
+    situation = Situation(is_joined=cluster is not None, runtime=runtime.kind)
     unserved = _unserved(configuration, situation)
     idle = _idle(configuration, line, situation)
     return Settings(

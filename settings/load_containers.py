@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -50,52 +49,29 @@ SERVED_OF_CONTAINERS: Final = frozenset({
 })  # fmt: skip
 """Fields that have an effect where real containers run."""
 
-SOCKETS: Final = (
-    Path("/run/containerd/containerd.sock"),
-    Path("/run/crio/crio.sock"),
-    Path("/var/run/containerd/containerd.sock"),
-    Path("/var/run/crio/crio.sock"),
-    Path("/run/cri-dockerd.sock"),
-    Path("/var/run/cri-dockerd.sock"),
-)
-"""Where runtimes listen unless they are told otherwise; the likeliest first."""
-
 MOST_SERIAL: Final = 2
 """Pulls at the same time from which on they are not serial."""
 LONGEST_SOCKET: Final = 107
 """Bytes of the path of a Unix socket, by the kernel's limit."""
 
 
-def found_socket(sockets: Iterable[Path] = SOCKETS) -> Path | None:
-    """Return the first of these that is there; None if none is, or may be seen."""
-    return next((each for each in sockets if _is_socket(each)), None)
-
-
 def names_endpoint(configuration: KubeletConfiguration) -> bool:
     """Return whether anybody has named the socket of a runtime."""
-    is_set = "containerRuntimeEndpoint" in configuration.model_fields_set
-    return is_set and bool(configuration.containerRuntimeEndpoint)
+    return bool(configuration.containerRuntimeEndpoint)
 
 
-def containers_of(
-    configuration: KubeletConfiguration, found: Path | None = None
-) -> ContainerSettings:
-    """Return how containers are run, by the socket that was ``found`` if none is named.
-
-    Raises ``UsageError``.
-    """
+def containers_of(configuration: KubeletConfiguration) -> ContainerSettings:
+    """Return how containers are run. Raises ``UsageError``."""
     value = configuration.value_of
-    if found is not None and not names_endpoint(configuration):
-        runtime = found
-    else:
-        runtime = socket_of("containerRuntimeEndpoint", value("containerRuntimeEndpoint"))
-    images = configuration.imageServiceEndpoint
+    runtime, images = configuration.containerRuntimeEndpoint, configuration.imageServiceEndpoint
     is_serial = _serializes_pulls(configuration)
     check_containers(configuration)
     check_images(configuration, is_serial=is_serial)
     return ContainerSettings(
-        container_runtime_endpoint=runtime,
-        image_service_endpoint=socket_of("imageServiceEndpoint", images) if images else runtime,
+        container_runtime_endpoint=(
+            socket_of("containerRuntimeEndpoint", runtime) if runtime else None
+        ),
+        image_service_endpoint=socket_of("imageServiceEndpoint", images) if images else None,
         cluster_dns=tuple(configuration.clusterDNS),
         cluster_domain=configuration.clusterDomain,
         resolv_conf=configuration.resolvConf,
@@ -155,8 +131,10 @@ def fields_of_containers(
     shown = configuration.model_dump(mode="json", include=names)
     return {
         **{name: shown[name] for name in sorted(shown)},
-        "containerRuntimeEndpoint": f"unix://{containers.container_runtime_endpoint}",
-        "imageServiceEndpoint": f"unix://{containers.image_service_endpoint}",
+        "containerRuntimeEndpoint": _endpoint(containers.container_runtime_endpoint),
+        "imageServiceEndpoint": _endpoint(
+            containers.image_service_endpoint or containers.container_runtime_endpoint
+        ),
         "cgroupRoot": containers.cgroup_root,
         "containerLogMaxWorkers": containers.container_log_max_workers,
         "userNamespaces": {"idsPerPod": containers.ids_per_pod},
@@ -164,11 +142,8 @@ def fields_of_containers(
     }
 
 
-def _is_socket(path: Path) -> bool:
-    try:
-        return path.is_socket()
-    except OSError:
-        return False
+def _endpoint(socket: Path | None) -> str:
+    return f"unix://{socket}" if socket is not None else ""
 
 
 def _size(text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from manifests.taints import check_taints
@@ -35,30 +34,19 @@ LONGEST_RESTART_PAUSE: Final = 300.0
 """A kubelet takes no other ones either."""
 
 
-def runtime_of(
-    line: CommandLine,
-    configuration: KubeletConfiguration,
-    *,
-    is_joined: bool,
-    socket: Path | None = None,
-) -> RuntimeSettings | None:
-    """Return what runs the pods; None if a node of a cluster was told nothing. Raises ``UsageError``.
+def runtime_of(line: CommandLine, configuration: KubeletConfiguration) -> RuntimeSettings:
+    """Return what runs the pods: containers, unless somebody says otherwise. Raises ``UsageError``.
 
-    ``socket`` is where a container runtime was found. A node of a cluster never pretends unless it was told
-    to: others rely on what it says. Who only looks at manifests needs no runtime.
+    The agent never pretends unless it was told to: its users rely on what it says.
     """
-    told = line.runtime or (RuntimeKind.HOLLOW if not is_joined and _asks_for_hollow(line) else "")
-    chosen = _chosen(told, configuration, is_joined=is_joined, socket=socket)
-    if chosen is None and line.validate is None:
-        raise UsageError(
-            "a node of a cluster needs a runtime: --runtime cri for a container runtime of this machine, "
-            "--runtime hollow, which only pretends to run pods, or --runtime MODULE:CLASS"
-        )
-    is_hollow = chosen is not None and chosen.kind is RuntimeKind.HOLLOW
+    chosen = replace(
+        _chosen(line.runtime or RuntimeKind.CRI, configuration), may_change=line.change_runtime
+    )
+    is_hollow = chosen.kind is RuntimeKind.HOLLOW
     for flag in _hollow_flags(line):
         if not is_hollow:
             raise UsageError(f"{flag} has an effect only with --runtime hollow", at=flag)
-    if chosen is not None and chosen.containers is not None:
+    if chosen.containers is not None:
         return replace(
             chosen,
             containers=_with_plugins(chosen.containers, line),
@@ -69,8 +57,8 @@ def runtime_of(
         raise UsageError(f"{flag} has an effect only with --runtime cri", at=flag)
     if not is_hollow:
         return chosen
-    return RuntimeSettings(
-        kind=RuntimeKind.HOLLOW,
+    return replace(
+        chosen,
         is_forced=line.force_hollow,
         hollow=HollowSettings(
             times=line.hollow_times,
@@ -82,19 +70,12 @@ def runtime_of(
 
 
 def endpoint_warning(
-    line: CommandLine, configuration: KubeletConfiguration, runtime: RuntimeSettings | None
+    line: CommandLine, configuration: KubeletConfiguration, runtime: RuntimeSettings
 ) -> str:
     """Return what is to be said of the socket of a container runtime; empty for nothing."""
-    if runtime is None:
+    if runtime.containers is not None or not names_endpoint(configuration):
         return ""
-    if runtime.containers is None:
-        kind = f"--runtime {line.runtime or runtime.kind}"
-        named = names_endpoint(configuration)
-        return f"containerRuntimeEndpoint has no effect with {kind}" if named else ""
-    if line.runtime or names_endpoint(configuration):
-        return ""
-    where = runtime.containers.container_runtime_endpoint
-    return f"Pods run in containers of {where}, which is there; --runtime hollow only pretends"
+    return f"containerRuntimeEndpoint has no effect with --runtime {line.runtime}"
 
 
 def restart_pause_of(configuration: KubeletConfiguration) -> Seconds:
@@ -109,19 +90,19 @@ def restart_pause_of(configuration: KubeletConfiguration) -> Seconds:
 
 
 def node_labels_of(
-    line: CommandLine, runtime: RuntimeSettings | None, *, is_joined: bool
+    line: CommandLine, runtime: RuntimeSettings, *, is_joined: bool
 ) -> Mapping[str, str]:
     """Return the labels of the node that are not those of every node. Raises ``UsageError``."""
     try:
         check_labels(line.node_labels, is_restricted=is_joined)
     except ValueError as error:
         raise UsageError(f"--node-labels {error}", at="--node-labels") from None
-    value = _LABEL_VALUES.get(runtime.kind) if runtime is not None else None
+    value = _LABEL_VALUES.get(runtime.kind)
     return {**line.node_labels, **({RUNTIME_LABEL: value} if value else {})}
 
 
 def taints_of(
-    configuration: KubeletConfiguration, runtime: RuntimeSettings | None
+    configuration: KubeletConfiguration, runtime: RuntimeSettings
 ) -> tuple[JsonObject, ...] | None:
     """Return the taints of a Node that is created; None if a class says them. Raises ``UsageError``."""
     taints = tuple(
@@ -129,9 +110,9 @@ def taints_of(
         for taint in (each.model_dump() for each in configuration.registerWithTaints)
     )
     is_told = "registerWithTaints" in configuration.model_fields_set
-    if _is_hollow(runtime) and not is_told:
+    if runtime.kind is RuntimeKind.HOLLOW and not is_told:
         return (HOLLOW_TAINT,)
-    if runtime is not None and runtime.kind is RuntimeKind.PROVIDER and not is_told:
+    if runtime.kind is RuntimeKind.PROVIDER and not is_told:
         return None
     try:
         check_taints(taints)
@@ -157,18 +138,11 @@ def _with_plugins(containers: ContainerSettings, line: CommandLine) -> Container
     )
 
 
-def _chosen(
-    told: str, configuration: KubeletConfiguration, *, is_joined: bool, socket: Path | None
-) -> RuntimeSettings | None:
-    is_there = names_endpoint(configuration) or socket is not None
-    if told == RuntimeKind.CRI or (not told and is_there):
-        return RuntimeSettings(
-            kind=RuntimeKind.CRI, containers=containers_of(configuration, socket)
-        )
-    if told == RuntimeKind.HOLLOW or (not told and not is_joined):
+def _chosen(told: str, configuration: KubeletConfiguration) -> RuntimeSettings:
+    if told == RuntimeKind.CRI:
+        return RuntimeSettings(kind=RuntimeKind.CRI, containers=containers_of(configuration))
+    if told == RuntimeKind.HOLLOW:
         return RuntimeSettings(kind=RuntimeKind.HOLLOW)
-    if not told:
-        return None
     place, _, name = told.rpartition(":")
     if not place or not name.isidentifier():
         raise UsageError(
@@ -188,11 +162,3 @@ def _hollow_flags(line: CommandLine) -> list[str]:
         "--force-hollow": line.force_hollow,
     }
     return [flag for flag, value in flags.items() if value]
-
-
-def _asks_for_hollow(line: CommandLine) -> bool:
-    return bool(_hollow_flags(line))
-
-
-def _is_hollow(runtime: RuntimeSettings | None) -> bool:
-    return runtime is not None and runtime.kind is RuntimeKind.HOLLOW

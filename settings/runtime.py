@@ -57,6 +57,8 @@ class RuntimeSettings:
     """``--adopt-static-pods``: static pods keep the UIDs under which a kubelet runs them."""
     provider: str = ""
     """``MODULE:CLASS`` of a provider. Nobody has looked yet whether there is one."""
+    may_change: bool = False
+    """``--change-runtime``: the pods of the root directory may have had another kind of runtime."""
     is_forced: bool = False
     """``--force-hollow``: a Node that exists is taken over even if it was a real one."""
     hollow: HollowSettings = field(default_factory=HollowSettings)

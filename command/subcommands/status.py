@@ -12,7 +12,7 @@ import click
 from command.agent_api import AgentApi
 from command.answers import rows_of
 from command.failures import NOT_WELL, OK, StrangeAnswerError
-from command.health_checks import CheckLine, check_lines
+from command.health_checks import CheckLine, check_lines, runtime_style
 from command.options import output_option, server_option
 from command.pod_words import is_well, pod_name
 from command.pod_words import state as pod_state
@@ -68,15 +68,19 @@ def command(context: click.Context, api: AgentApi, *, strict: bool, output: str)
         sources=rows_document(api, "/sourcez?troubled=true", "sources"),
     )
     why = first_causes(api) if state.troubled_pods() else {}
+    runtime = part(api.optional("/ui/agent") or {}, "runtime")
 
     def draw(drawing: Drawing, _wide: bool) -> None:  # noqa: FBT001
         _draw_health(drawing, api.name, ready, healthy)
         _draw_sources(drawing, state.troubled_sources())
-        drawing.pairs([("node", state.node), *state.counts()])
+        drawing.pairs(
+            [("node", state.node), ("runtime", text(runtime, "text")), *state.counts()],
+            styles={"runtime": runtime_style(runtime)},
+        )
         _draw_pods(drawing, state.troubled_pods(), why)
         _draw_manifests(drawing, state.troubled_manifests())
 
-    document = _document(api.name, ready, healthy, state, why)
+    document = {**_document(api.name, ready, healthy, state, why), "runtime": dict(runtime)}
     show(ShownAnswer(document=document, names=lambda: (), draw=draw), output)
     is_well = ready.is_well and healthy.is_well and not (strict and state.is_troubled())
     context.exit(OK if is_well else NOT_WELL)

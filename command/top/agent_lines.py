@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from command.health_checks import runtime_style
 from command.reading import Document, count, flag, number, part, parts, text
 from command.tables import BAD, DOUBTFUL, FAINT, GOOD
 from command.top.lines import BOLD, Line, LinePiece, cut, wide, wrapped
@@ -12,12 +13,12 @@ from command.wording import counted, plain, span
 
 
 def agent_lines(state: TopState) -> list[Line]:
-    """Return what is said of the agent: two lines, and one more for each thing that is wrong.
+    """Return what is said of the agent: three lines, and one more for each thing that is wrong.
 
     A list of the past has one that says how far back it goes.
     """
-    lines = [_first(state), _second(state)]
     width = state.width
+    lines = [_first(state), _second(state), *_runtime(part(state.agent, "runtime"), width)]
     said = state.connection.sentence(state.now)
     if said:
         lines += [(LinePiece(each, DOUBTFUL),) for each in wrapped(said, width)[:2]]
@@ -69,6 +70,11 @@ def _second(state: TopState) -> Line:
         if wide(line) + 2 + wide(each) <= state.width:
             line += f"  {each}"
     return (LinePiece(line),)
+
+
+def _runtime(runtime: Document, width: int) -> Iterator[Line]:
+    if said := text(runtime, "text"):
+        yield (LinePiece(cut(f"runtime {said}", width), runtime_style(runtime)),)
 
 
 def _pods(counts: Document) -> Iterator[str]:

@@ -77,7 +77,7 @@ class HealthReporter:
         return ContainerRuntimeDescribed(
             name=greeting.name if greeting is not None else "",
             version=greeting.version if greeting is not None else "",
-            endpoint=self._ports.endpoint,
+            endpoint=self._ports.endpoint(),
             trouble=memory.away or (greeting.trouble if greeting is not None else ""),
             network_trouble=greeting.network_trouble if greeting is not None else "",
             pleg=memory.pleg.described(now),

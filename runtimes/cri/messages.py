@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -134,8 +134,8 @@ class CriPorts:
     """Who knows them; None for an agent without a cluster, which has none."""
     node: Port[RuntimeHasNews] | None = None
     """Who reports the Node; None for an agent without a cluster."""
-    endpoint: str = ""
-    """Where the runtime is, for people."""
+    endpoint: Callable[[], str] = str
+    """Returns where the runtime is, for people; nothing while that is not known."""
 
 
 class WaitingLook(NamedTuple):

@@ -19,6 +19,7 @@ from server.json_answers import joined, json_answer
 from server.object_pages import watchz
 from server.pod_questions import background_of, story_of
 from server.probe_pages import ProbeState, probez
+from server.runtime_shown import runtime_shown
 from server.ui import pod_table, tables
 from server.ui.files import INDEX, file_answer, static_files, tag_of
 from server.ui.paging import PageAsked, WrongPageError
@@ -65,11 +66,12 @@ class UiPages:
     async def agent(self, request: web.Request) -> web.Response:
         """Return how the agent is: its node, its health, its sources, the API server."""
         backend = self._backend
-        (health, ready, cluster), sources, pods, statuses = await asyncio.gather(
+        (health, ready, cluster), sources, pods, statuses, runtimes = await asyncio.gather(
             asyncio.gather(healthiness(backend), readiness(backend), cluster_checks(backend)),
             backend.all_sources(),
             backend.pods(),
             backend.pod_statuses(),
+            asyncio.gather(backend.runtime_state(), backend.container_runtime()),
         )
         now = backend.system.clock.wall()
         known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
@@ -78,6 +80,7 @@ class UiPages:
         )
         document = {
             "node": backend.node_name,
+            "runtime": runtime_shown(backend.runtime_kind, *runtimes),
             "page": self._tag,
             "process": process_usage(),
             "pods": counts,

@@ -280,7 +280,7 @@ class KubeletConfiguration(Part):
     registerNode: bool = defaults.REGISTER_NODE
     tracing: Tracing = Tracing()
     localStorageCapacityIsolation: bool = True
-    containerRuntimeEndpoint: str = "unix:///run/containerd/containerd.sock"
+    containerRuntimeEndpoint: str = ""
     imageServiceEndpoint: str = ""
     failCgroupV1: bool = True
     userNamespaces: UserNamespaces = UserNamespaces()

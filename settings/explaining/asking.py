@@ -30,8 +30,6 @@ from settings.runtime import RuntimeKind
 
 KNOWN: Final = tuple(".".join(path) for path, _ in KubeletConfiguration.known_fields())
 """Every field that a configuration file may have, by its path."""
-ENDPOINT: Final = "containerRuntimeEndpoint"
-"""Who names it, wrongly or not, wants real containers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +94,12 @@ def _without(value: Mapping[Any, Any], path: FieldPath) -> dict[str, Any]:
     return kept
 
 
-def ask_loader(
-    line: CommandLine, sources: Sequence[Source], socket: Path | None, outcome: Outcome
-) -> None:
+def ask_loader(line: CommandLine, sources: Sequence[Source], outcome: Outcome) -> None:
     """Ask the loader until it has nothing more to complain of, and note what it says."""
     files = [source.configuration for source in sources]
     while True:
         try:
-            outcome.settings = checked_settings(line, files, socket=socket)
+            outcome.settings = checked_settings(line, files)
         except UsageError as error:
             if not error.at or error.at in outcome.refused:
                 outcome.general.append(str(error))
@@ -124,18 +120,15 @@ def _less(line: CommandLine, name: str) -> CommandLine:
 
 
 def _less_of(file: ConfigurationFile, name: str) -> ConfigurationFile:
-    given = _without(file.given, tuple(name.split(".")))
-    if name == ENDPOINT and ENDPOINT in file.given:
-        given[ENDPOINT] = KubeletConfiguration().containerRuntimeEndpoint
-    return replace(file, given=given)
+    return replace(file, given=_without(file.given, tuple(name.split("."))))
 
 
-def situation_of(line: CommandLine, settings: Settings | None, socket: Path | None) -> Situation:
+def situation_of(line: CommandLine, settings: Settings | None) -> Situation:
     """Return what kind of a node it is; what it would be, if it cannot start."""
     if settings is not None:
         runtime = settings.runtime.kind if settings.runtime is not None else None
         return Situation(is_joined=settings.cluster is not None, runtime=runtime)
     runtime = None
     with suppress(ValueError):
-        runtime = RuntimeKind(line.runtime or (RuntimeKind.CRI if socket is not None else ""))
+        runtime = RuntimeKind(line.runtime or RuntimeKind.CRI)
     return Situation(is_joined=bool(line.kubeconfig or line.in_cluster), runtime=runtime)

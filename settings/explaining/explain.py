@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 from typing import Final
 
 from manifests.findings import shown
@@ -28,14 +27,13 @@ from settings.flags.command_line import CommandLine, given_flags, parse, typed_f
 from settings.flags.definitions import FLAGS
 from settings.flags.flag import Flag
 from settings.load import configuration_files
-from settings.load_containers import SOCKETS, found_socket
 from settings.without_effect import told
 
 _NEEDED: Final = {"staticPodURLHeader": "staticPodURL", "httpCheckFrequency": "staticPodURL"}
 """Fields that are about another one."""
 
 
-def explained(arguments: Sequence[str], sockets: Iterable[Path] = SOCKETS) -> Explanation:
+def explained(arguments: Sequence[str]) -> Explanation:
     """Return what becomes of the flags ``arguments``, and of the files that they name, on this machine.
 
     Raises ``StartError`` if a file cannot be read.
@@ -45,9 +43,8 @@ def explained(arguments: Sequence[str], sockets: Iterable[Path] = SOCKETS) -> Ex
     line = parse([text for each in typed if each not in wrong_flags for text in each.arguments])
     outcome = Outcome()
     sources = list(readable_sources(configuration_files(line), outcome))
-    socket = found_socket(sockets)
-    ask_loader(line, sources, socket, outcome)
-    situation = situation_of(line, outcome.settings, socket)
+    ask_loader(line, sources, outcome)
+    situation = situation_of(line, outcome.settings)
     fields = [
         each for source in sources for each in _fields(source, sources, line, outcome, situation)
     ]

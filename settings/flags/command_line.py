@@ -38,6 +38,7 @@ class CommandLine:
     runtime: str = ""
     hollow_capacity: Mapping[str, str] = field(default_factory=dict)
     force_hollow: bool = False
+    change_runtime: bool = False
     manifest_url_ca_file: Path | None = None
     local_objects_dir: Path | None = None
     strict_manifests: bool = False

@@ -12,7 +12,7 @@ OF_CONTAINERS: Final[Sequence[Flag]] = (
     Flag(
         "--container-runtime-endpoint",
         TEXT,
-        "Socket of the container runtime, such as unix:///run/containerd/containerd.sock.",
+        "Socket of the container runtime [containerd's or CRI-O's, whichever is there].",
         "containerRuntimeEndpoint",
     ),
     Flag(

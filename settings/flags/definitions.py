@@ -153,7 +153,12 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         Flag(
             "--runtime",
             TEXT,
-            "cri, hollow, which only pretends, or MODULE:CLASS [cri where a runtime's socket is].",
+            "cri for containers, hollow, which only pretends, or MODULE:CLASS [cri].",
+        ),
+        Flag(
+            "--change-runtime",
+            SWITCH,
+            "Let pods of a --root-dir have another kind of runtime than before.",
         ),
         Flag(
             "--hollow-capacity", AMOUNTS, "What a hollow node has [in a cluster: as the machine]."

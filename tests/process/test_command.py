@@ -104,6 +104,7 @@ def test_status_names_what_is_not_well_beside_an_agent_that_is(agent: AgentProce
     ended = run(agent, "status")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "is ready and healthy" in ended.stdout
+    assert "runtime    hollow: nothing really runs" in ended.stdout.splitlines()
     said = " ".join(ended.stdout.split())
     assert "default/loop-node1: CrashLoopBackOff: Container main ended with code 3" in said
     assert "default/lacking-node1: ContainerCreating: Secret default/nobody-made-it" in said

@@ -15,7 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
+from tests.support.agent.process import (
+    LIFE_PATIENCE,
+    ROOT,
+    AgentProcess,
+    eventually,
+    manifest,
+)
 from tests.support.wire.client import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
@@ -329,6 +335,34 @@ def test_with_nothing_to_do_it_runs_alone_and_says_so(agent: AgentProcess) -> No
     assert agent.json("/sourcez") == {"sources": []}
     assert agent.get("/healthz", port=agent.health_port) == (200, "ok")
     assert 'warning="No source of pods is configured' in agent.log()
+    assert agent.stops() == 0
+
+
+def test_the_first_line_of_the_log_says_what_runs_the_pods_and_where_the_page_is(
+    agent: AgentProcess,
+) -> None:
+    agent.start_on_manifests()
+    first = agent.log().splitlines()[0]
+    assert "starting" in first
+    assert f"node=node1 runtime=hollow page=http://127.0.0.1:{agent.port}/ " in first
+
+
+def test_a_directory_of_hollow_pods_is_no_place_for_real_ones_unless_somebody_insists(
+    agent: AgentProcess, tmp_path: Path
+) -> None:
+    agent.start_on_manifests()
+    assert agent.stops() == 0
+    flags = ("--runtime=cri", f"--container-runtime-endpoint=unix://{tmp_path}/none.sock")
+    pods = ("--cgroups-per-qos=false", "--enforce-node-allocatable=")
+    agent.start(*flags, *pods)
+    assert agent.ends() == 1
+    assert agent.log().splitlines()[-1] == (
+        f"actorlet: the pods of --root-dir {agent.root_dir} are hollow (--runtime hollow), and this "
+        "agent's run in containers (--runtime cri): choose another directory, or insist with "
+        "--change-runtime"
+    )
+    agent.start(*flags, *pods, "--change-runtime")
+    eventually(lambda: "there is no socket at" in agent.get("/readyz?verbose")[1], LIFE_PATIENCE)
     assert agent.stops() == 0
 
 

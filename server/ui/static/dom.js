@@ -151,7 +151,7 @@ export function facts() {
   const element = el('dl', { class: 'facts' });
   const make = ([term]) => {
     const text = el('dd');
-    return { element: el('div', {}, el('dt', {}, term), text), update: ([, value]) => setText(text, value) };
+    return { element: el('div', {}, el('dt', {}, term), text), update: ([, value, tone = null]) => { setText(text, value); setAttribute(text, 'data-tone', tone); } };
   };
   return { element, show: (rows) => keep(element, rows, ([term]) => term, make) };
 }

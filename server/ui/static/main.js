@@ -121,10 +121,20 @@ followSlowness((since) => {
   view?.refresh();
 });
 
+/** Show what runs the pods where that is nothing, or cannot be used. */
+function showRuntime(runtime) {
+  runtimeBadge.hidden = !runtime || (runtime.ok && runtime.kind !== 'hollow');
+  if (runtimeBadge.hidden) return;
+  setText(runtimeBadge, runtime.ok ? runtime.text : 'the runtime cannot be used');
+  setAttribute(runtimeBadge, 'title', runtime.text);
+  setAttribute(runtimeBadge, 'data-tone', runtime.ok ? 'warn' : 'bad');
+}
+
 /** Note who answers: another process than before, or one whose page is another one. */
 function noteAgent(document) {
   happenings.noteAgent(document);
   setText(node, `on ${document.node}`);
+  showRuntime(document.runtime);
   const age = document.process?.ageSeconds;
   if (age !== undefined) {
     const began = Date.parse(document.now) - age * 1000; // both by the agent's clock, at one moment
@@ -152,6 +162,7 @@ const stream = new Stream('/events?replay=false', {
 });
 
 const node = document.getElementById('node');
+const runtimeBadge = document.getElementById('runtime');
 const agent = new Refresher(async () => {
   try {
     noteAgent(await ask('/ui/agent'));

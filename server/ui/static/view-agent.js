@@ -19,6 +19,11 @@ const sourceColumns = [
 
 const byName = (each) => each.name;
 
+function runtimeFacts({ runtime }) {
+  if (!runtime) return [];
+  return [['Runtime', runtime.text, !runtime.ok ? 'bad' : runtime.kind === 'hollow' ? 'warn' : null]];
+}
+
 function processFacts({ process, pods }) {
   if (!process) return [];
   return [
@@ -52,6 +57,7 @@ export function agentView() {
     trouble.hidden = true;
     summary.show([
       ['Node', document.node],
+      ...runtimeFacts(document),
       ['Healthy', document.health.ok ? 'yes' : 'no: see the checks'],
       ['Ready', document.readiness.ok ? 'yes' : 'no: see the checks'],
       ...processFacts(document),

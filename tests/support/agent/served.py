@@ -101,8 +101,8 @@ IMPATIENT = StandIns(answer_within=SOON)
 
 
 def settings_for(*flags: str) -> Settings:
-    """Return the settings of ``flags`` on a machine called ``node1``."""
-    return settings_of(parse(flags), [], hostname="node1")
+    """Return the settings of ``flags`` on a machine called ``node1``. Hollow unless they say otherwise."""
+    return settings_of(parse(["--runtime=hollow", *flags]), [], hostname="node1")
 
 
 class Served:

@@ -37,7 +37,9 @@ SUBSCRIBER = Key[PodFact]("subscriber")
 
 
 SETTINGS = settings_of(
-    parse(["--manifest-url=http://nowhere", "--file-check-frequency=2s"]), (), hostname="node1"
+    parse(["--runtime=hollow", "--manifest-url=http://nowhere", "--file-check-frequency=2s"]),
+    (),
+    hostname="node1",
 )
 """With a URL: the fake source is in the place of the one that would ask it."""
 

@@ -17,7 +17,7 @@ from tests.support.project.checkout import ROOT
 
 
 def test_without_flags_the_rules_are_those_of_the_settings() -> None:
-    settings = load_settings(parse(()), sockets=())
+    settings = load_settings(parse(()))
     assert usual_rules(gethostname(), FILE) == manifest_rules(settings, FILE)
 
 

@@ -8,7 +8,7 @@ from tests.support.settings.settled import settled
 
 
 def test_a_hollow_node_by_itself_has_labels_and_no_limits() -> None:
-    node = configured_node(settled("--node-labels=zone=a"), FACTS)
+    node = configured_node(settled("--runtime=hollow", "--node-labels=zone=a"), FACTS)
     assert node.name == "node-1"
     assert node.labels["kubernetes.io/arch"] == "amd64"
     assert node.labels["zone"] == "a"
@@ -18,7 +18,7 @@ def test_a_hollow_node_by_itself_has_labels_and_no_limits() -> None:
 
 def test_limits_that_were_told_count() -> None:
     flags = ("--max-pods=7", "--hollow-capacity=cpu=2,memory=1Gi", "--system-reserved=cpu=500m")
-    node = configured_node(settled(*flags), FACTS)
+    node = configured_node(settled("--runtime=hollow", *flags), FACTS)
     assert node.allocatable == {"cpu": 1500, "memory": GIB - 100 * 2**20, "pods": 7}
 
 

@@ -66,7 +66,6 @@ def test_the_others_show_probes_work_that_ends_and_shared_directories() -> None:
 def test_the_configuration_serves_the_manifests_without_a_warning() -> None:
     settings = load_settings(
         CommandLine(config=EXAMPLES / "kubelet-config.yaml", hostname_override="edge-1"),
-        sockets=(),
     )
     assert settings.static_pod_path == EXAMPLES / "manifests"
     assert settings.warnings == ()

@@ -16,6 +16,7 @@ from tests.support.settings.settled import settled
 
 def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
     settings = settled(
+        "--runtime=hollow",
         "--file-check-frequency=90s",
         address="0.0.0.0",
         cgroupDriver="systemd",
@@ -70,7 +71,7 @@ ZEROS = {"maxPods": 0, "kubeAPIQPS": 0, "syncFrequency": "0s", "nodeStatusUpdate
 
 
 @pytest.mark.parametrize("fields", [NOTHING, ZEROS, {"cgroupDriver": "systemd"}])
-@pytest.mark.parametrize("flags", [(), ("--kubeconfig=k", "--runtime=m:C")])
+@pytest.mark.parametrize("flags", [("--runtime=hollow",), ("--kubeconfig=k", "--runtime=m:C")])
 def test_every_field_that_is_obeyed_is_shown_set_or_not(
     flags: tuple[str, ...], fields: dict[str, Any]
 ) -> None:

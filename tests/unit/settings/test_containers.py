@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from settings.agent import Settings, effective_configuration
-from settings.configuration.file import ConfigurationFile
-from settings.configuration.schema import KubeletConfiguration
 from settings.containers import ContainerSettings
-from settings.flags.command_line import parse
-from settings.load import settings_of
-from settings.load_containers import SERVED_OF_CONTAINERS, found_socket
-from settings.runtime import RuntimeKind
+from settings.load_containers import SERVED_OF_CONTAINERS
 from tests.support.settings.settled import refusal, settled, unserved
 
 CRIO = Path("/run/crio/crio.sock")
-
-
-def found(*arguments: str, **fields: Any) -> Settings:
-    """Return the settings on a machine with CRI-O."""
-    given = KubeletConfiguration.model_validate(fields).given()
-    files = [ConfigurationFile(given=given)]
-    return settings_of(parse(arguments), files, hostname="Node-1", socket=CRIO)
 
 
 def containers(settings: Settings) -> ContainerSettings:
@@ -39,36 +24,10 @@ def containers(settings: Settings) -> ContainerSettings:
 
 
 @pytest.mark.parametrize("joins", [(), ("--kubeconfig=k",), ("--in-cluster",)])
-def test_a_runtime_whose_socket_is_there_runs_the_pods(joins: tuple[str, ...]) -> None:
-    settings = found(*joins, staticPodPath="/pods")
+def test_a_socket_that_is_named_is_that_of_the_runtime(joins: tuple[str, ...]) -> None:
+    settings = settled(*joins, containerRuntimeEndpoint=f"unix://{CRIO}", staticPodPath="/pods")
     assert containers(settings).container_runtime_endpoint == CRIO
-    assert settings.warnings == (
-        f"Pods run in containers of {CRIO}, which is there; --runtime hollow only pretends",
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "kind"),
-    [
-        (["--runtime=hollow"], RuntimeKind.HOLLOW),
-        (["--hollow-capacity=cpu=1"], RuntimeKind.HOLLOW),
-        (["--runtime=m:C"], RuntimeKind.PROVIDER),
-    ],
-)
-def test_whoever_says_something_else_gets_that(arguments: list[str], kind: RuntimeKind) -> None:
-    settings = found(*arguments, staticPodPath="/pods")
-    assert settings.runtime is not None
-    assert (settings.runtime.kind, settings.warnings) == (kind, ())
-
-
-def test_a_socket_that_is_named_counts_before_one_that_was_found() -> None:
-    settings = found(containerRuntimeEndpoint="unix:///other.sock", staticPodPath="/pods")
-    assert containers(settings).container_runtime_endpoint == Path("/other.sock")
     assert settings.warnings == ()
-
-
-def test_who_asks_for_containers_alone_gets_the_runtime_that_is_there() -> None:
-    assert containers(found("--runtime=cri")).container_runtime_endpoint == CRIO
 
 
 @pytest.mark.parametrize("flag", ["--runtime=hollow", "--runtime=m:C"])
@@ -77,21 +36,6 @@ def test_a_socket_beside_another_runtime_has_no_effect_which_is_said_once(flag: 
         settings = settled(flag, staticPodPath="/pods", containerRuntimeEndpoint=endpoint)
         said = flag.replace("=", " ")
         assert settings.warnings == (f"containerRuntimeEndpoint has no effect with {said}",)
-
-
-@pytest.fixture
-def listener(tmp_path: Path) -> Iterator[Path]:
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(str(tmp_path / "s"))
-        yield tmp_path / "s"
-
-
-def test_the_first_socket_that_is_there_is_found(tmp_path: Path, listener: Path) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    too_long = tmp_path / ("a" * 300)
-    assert found_socket([tmp_path / "none", file, file / "below", too_long, listener]) == listener
-    assert found_socket([file]) is None
 
 
 # A kubelet's flags.
@@ -138,7 +82,8 @@ def test_pods_need_no_cgroups_where_nothing_is_held_to_its_share() -> None:
 
 
 def test_flags_and_fields_of_real_containers_have_no_effect_on_a_hollow_node() -> None:
-    settings = settled("--cluster-dns=10.0.0.10", staticPodPath="/pods", containerLogMaxFiles=3)
+    flags = ("--runtime=hollow", "--cluster-dns=10.0.0.10")
+    settings = settled(*flags, staticPodPath="/pods", containerLogMaxFiles=3)
     assert settings.warnings == (unserved("clusterDNS", "containerLogMaxFiles"),)
 
 
@@ -262,11 +207,16 @@ def test_workers_and_users_of_pods_are_those_that_are_said_and_zero_is_the_defau
 
 
 def test_configz_shows_what_is_in_effect() -> None:
-    shown = effective_configuration(found("--runtime=cri", maxParallelImagePulls=4))[
-        "kubeletconfig"
-    ]
+    settings = settled(containerRuntimeEndpoint=str(CRIO), maxParallelImagePulls=4)
+    shown = effective_configuration(settings)["kubeletconfig"]
     assert shown.keys() >= {path.partition(".")[0] for path in SERVED_OF_CONTAINERS}
     assert shown["containerRuntimeEndpoint"] == shown["imageServiceEndpoint"] == f"unix://{CRIO}"
     assert (shown["cgroupRoot"], shown["cpuCFSQuotaPeriod"]) == ("/", "100ms")
     assert (shown["serializeImagePulls"], shown["maxParallelImagePulls"]) == (False, 4)
-    assert "clusterDNS" not in effective_configuration(settled())["kubeletconfig"]
+    hollow = effective_configuration(settled("--runtime=hollow"))["kubeletconfig"]
+    assert "clusterDNS" not in hollow
+
+
+def test_configz_shows_no_socket_where_one_is_looked_for() -> None:
+    shown = effective_configuration(settled())["kubeletconfig"]
+    assert shown["containerRuntimeEndpoint"] == shown["imageServiceEndpoint"] == ""

@@ -22,6 +22,7 @@ from settings.load import load_settings
 from settings.load_cluster import SERVED_IN_A_CLUSTER
 from settings.load_containers import SERVED_OF_CONTAINERS
 from settings.load_resources import SERVED_OF_HOLLOW_PODS
+from settings.runtime import RuntimeKind
 from settings.without_effect import REASONS
 from tests.support.project.checkout import ROOT
 from tests.support.settings.settled import refusal
@@ -104,7 +105,7 @@ def written(folder: Path, fields: Mapping[str, Any], name: str = "kubelet.json")
 def starts(arguments: list[str]) -> bool:
     """Return whether the loader takes them."""
     try:
-        load_settings(parse(arguments), sockets=())
+        load_settings(parse(arguments))
     except UsageError:
         return False
     return True
@@ -135,7 +136,7 @@ def test_what_is_refused_keeps_the_agent_from_starting_and_nothing_else_does(
 ) -> None:
     fields = {name: RIGHT_FIELDS[name] for name in right} | {n: WRONG_FIELDS[n] for n in wrong}
     arguments = [f"--config={written(tmp_path, fields)}", *flags]
-    found = explained(arguments, sockets=())
+    found = explained(arguments)
 
     assert bool(found.refusals) == (not starts(arguments))
 
@@ -154,8 +155,8 @@ def test_a_field_that_is_refused_is_told_with_its_line_and_the_loader_s_sentence
 ) -> None:
     path = written(tmp_path, {"fileCheckFrequency": "1s", name: WRONG_FIELDS[name]})
     arguments = [f"--config={path}", "--runtime=cri"]
-    sentence = refusal(lambda: load_settings(parse(arguments), sockets=()))
-    found = explained(arguments, sockets=())
+    sentence = refusal(lambda: load_settings(parse(arguments)))
+    found = explained(arguments)
 
     assert found.refusals == (sentence,)
     [refused] = [each for each in found.settings if each.fate is SettingFate.REFUSED]
@@ -168,7 +169,7 @@ def test_a_field_that_is_refused_is_told_with_its_line_and_the_loader_s_sentence
 
 def test_each_wrong_thing_is_told_and_not_the_first_alone(tmp_path: Path) -> None:
     path = written(tmp_path, {"maxPods": "x", "clusterDNS": ["dns"], "podLogsDir": "logs"})
-    found = explained([f"--config={path}", "--runtime=cri", "--v=x", "--hollow-seed=1"], sockets=())
+    found = explained([f"--config={path}", "--runtime=cri", "--v=x", "--hollow-seed=1"])
     assert {name for name, each in told(found).items() if each.fate is SettingFate.REFUSED} == {
         "maxPods",
         "clusterDNS",
@@ -182,7 +183,7 @@ def test_each_wrong_thing_is_told_and_not_the_first_alone(tmp_path: Path) -> Non
 
 def test_whoever_names_a_wrong_socket_is_told_of_containers_all_the_same(tmp_path: Path) -> None:
     path = written(tmp_path, {"containerRuntimeEndpoint": "http://x", "clusterDNS": ["dns"]})
-    found = explained([f"--config={path}"], sockets=())
+    found = explained([f"--config={path}"])
     assert {name for name, each in told(found).items() if each.fate is SettingFate.REFUSED} == {
         "containerRuntimeEndpoint",
         "clusterDNS",
@@ -190,7 +191,7 @@ def test_whoever_names_a_wrong_socket_is_told_of_containers_all_the_same(tmp_pat
 
 
 def test_a_kubelet_s_file_has_a_reason_for_each_field_that_is_ignored() -> None:
-    found = explained([f"--config={CONFIGURATIONS / 'kubeadm.yaml'}"], sockets=())
+    found = explained([f"--config={CONFIGURATIONS / 'kubeadm.yaml'}", "--runtime=hollow"])
     rows = told(found)
     assert (found.refusals, found.situation.is_joined) == ((), False)
     assert [
@@ -207,7 +208,7 @@ def test_a_kubelet_s_file_has_a_reason_for_each_field_that_is_ignored() -> None:
 
 def test_in_a_cluster_and_with_containers_the_same_fields_are_obeyed() -> None:
     file = f"--config={CONFIGURATIONS / 'kubeadm.yaml'}"
-    rows = told(explained([file, "--kubeconfig=/k", "--runtime=cri"], sockets=()))
+    rows = told(explained([file, "--kubeconfig=/k", "--runtime=cri"]))
     for name in ("nodeStatusUpdateFrequency", "clusterDNS", "cgroupDriver", "--kubeconfig"):
         assert rows[name].fate is SettingFate.OBEYED
 
@@ -217,7 +218,7 @@ def test_what_wins_over_a_field_is_named(tmp_path: Path) -> None:
     drop_ins = tmp_path / "drop-ins"
     drop_ins.mkdir()
     over = written(drop_ins, {"podsPerCore": 3, "evictionHard": {}}, "10.conf")
-    found = explained([f"--config={base}", f"--config-dir={drop_ins}", "--max-pods=9"], sockets=())
+    found = explained([f"--config={base}", f"--config-dir={drop_ins}", "--max-pods=9"])
     why = [(each.name, each.fate, each.why) for each in found.settings if each.file == str(base)]
     assert why[2:] == [
         ("maxPods", SettingFate.IGNORED, "--max-pods wins over it"),
@@ -229,7 +230,7 @@ def test_what_wins_over_a_field_is_named(tmp_path: Path) -> None:
 
 def test_a_field_for_the_tls_server_does_not_open_the_read_only_port(tmp_path: Path) -> None:
     path = written(tmp_path, {"address": "0.0.0.0", "enableServer": True})
-    rows = told(explained([f"--config={path}"], sockets=()))
+    rows = told(explained([f"--config={path}"]))
     assert rows["address"].why == (
         "the read-only port listens on 127.0.0.1: --allow-non-loopback insists"
     )
@@ -238,15 +239,13 @@ def test_a_field_for_the_tls_server_does_not_open_the_read_only_port(tmp_path: P
 
 def test_headers_without_an_address_to_ask_are_ignored(tmp_path: Path) -> None:
     path = written(tmp_path, {"staticPodURLHeader": {"X": ["hunter2"]}})
-    assert told(explained([f"--config={path}"], sockets=()))["staticPodURLHeader"].why == (
+    assert told(explained([f"--config={path}"]))["staticPodURLHeader"].why == (
         "staticPodURL is not set"
     )
 
 
 def test_flags_of_a_kubelet_s_unit_are_explained_too() -> None:
-    rows = told(
-        explained(["--fail-swap-on=false", "--max-pods=5", "--node-ip=10.0.0.1"], sockets=())
-    )
+    rows = told(explained(["--fail-swap-on=false", "--max-pods=5", "--node-ip=10.0.0.1"]))
     assert (rows["--fail-swap-on"].fate, rows["--fail-swap-on"].why) == (
         SettingFate.IGNORED,
         "swap is not looked at",
@@ -272,7 +271,7 @@ def test_no_secret_is_told(tmp_path: Path) -> None:
         {"staticPodURLHeader": ["hunter2"], "staticPodURL": "ftp://u:hunter2@h"},
     ):
         for typed in ([], flags):
-            found = explained([f"--config={written(tmp_path, given_fields)}", *typed], sockets=())
+            found = explained([f"--config={written(tmp_path, given_fields)}", *typed])
             shown = [(each.value, each.in_effect, each.why) for each in found.settings]
             assert "hunter2" not in repr((found, shown))
 
@@ -281,30 +280,31 @@ def test_no_secret_is_told(tmp_path: Path) -> None:
 def test_a_file_that_is_no_configuration_is_refused_as_a_whole(tmp_path: Path, text: str) -> None:
     path = tmp_path / "kubelet.yaml"
     path.write_text(text)
-    found = explained([f"--config={path}", "--max-pods=3"], sockets=())
-    assert found.refusals == (refusal(lambda: load_settings(parse([f"--config={path}"]), ())),)
+    found = explained([f"--config={path}", "--max-pods=3"])
+    assert found.refusals == (refusal(lambda: load_settings(parse([f"--config={path}"]))),)
     assert told(found)["--max-pods"].fate is SettingFate.OBEYED
 
 
 def test_a_file_that_cannot_be_read_is_no_explanation(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="No such file or directory"):
-        explained([f"--config={tmp_path / 'none'}"], sockets=())
+        explained([f"--config={tmp_path / 'none'}"])
 
 
-def test_a_node_of_a_cluster_that_was_not_told_what_runs_pods_does_not_start() -> None:
-    found = explained(["--kubeconfig=/k", "--node-ip=10.0.0.1"], sockets=())
-    assert "a node of a cluster needs a runtime" in found.refusals[0]
-    assert found.situation == Situation(is_joined=True, runtime=None)
+def test_a_node_that_was_not_told_what_runs_pods_runs_them_in_containers() -> None:
+    found = explained(["--kubeconfig=/k", "--node-ip=10.0.0.1"])
+    assert found.refusals == ()
+    assert found.situation == Situation(is_joined=True, runtime=RuntimeKind.CRI)
     assert told(found)["--node-ip"].fate is SettingFate.OBEYED
 
 
 def test_without_a_file_every_field_is_known_with_what_is_in_effect() -> None:
-    found = explained([], sockets=())
+    found = explained([])
     others = {each.name: each for each in found.others}
     assert found.settings == ()
     assert set(others) == {".".join(path) for path, _ in KubeletConfiguration.known_fields()}
     assert others["readOnlyPort"].in_effect == 10255
-    assert others["clusterDNS"].fate is SettingFate.IGNORED
+    assert others["clusterDNS"].fate is SettingFate.OBEYED
+    assert others["podCIDR"].fate is SettingFate.IGNORED
 
 
 def test_every_field_is_obeyed_somewhere_or_has_a_reason_and_none_has_both() -> None:
@@ -324,4 +324,4 @@ def test_every_refusal_of_the_loader_says_what_has_to_be_mended() -> None:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "UsageError"
         if not any(each.arg == "at" for each in node.keywords)
     ]
-    assert silent == ["'a node of a cluster needs a r"]
+    assert silent == []

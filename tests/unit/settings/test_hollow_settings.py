@@ -17,7 +17,7 @@ def span(least: float, most: float) -> Span:
 
 
 def hollow_of(*arguments: str) -> HollowSettings:
-    runtime = settled(*arguments).runtime
+    runtime = settled("--runtime=hollow", *arguments).runtime
     assert runtime is not None
     return runtime.hollow
 

@@ -23,9 +23,10 @@ def test_a_node_of_a_cluster_takes_a_kubelet_s_number_of_pods() -> None:
     assert of("--kubeconfig=k", "--runtime=m:C", "--max-pods=0").max_pods == 110
 
 
-def test_a_node_by_itself_takes_any_number_unless_one_is_given() -> None:
-    assert of() == ResourceSettings(max_pods=NO_LIMIT_OF_PODS, is_machine=False)
-    assert of(maxPods=110).max_pods == 110
+def test_a_hollow_node_by_itself_takes_any_number_unless_one_is_given() -> None:
+    hollow = "--runtime=hollow"
+    assert of(hollow) == ResourceSettings(max_pods=NO_LIMIT_OF_PODS, is_machine=False)
+    assert of(hollow, maxPods=110).max_pods == 110
     assert of("--max-pods=5", maxPods=110).max_pods == 5
     assert of("--pods-per-core=4").pods_per_core == 4
     assert of(podsPerCore=3).pods_per_core == 3
@@ -61,7 +62,9 @@ def test_thresholds_that_nobody_set_are_a_kubelet_s() -> None:
 
 def test_a_hollow_node_has_what_it_is_told_to_have() -> None:
     told = of(
-        "--hollow-capacity", "cpu=32,memory=64Gi,pods=10k,example.com/gpu=8,hugepages-2Mi=4Mi"
+        "--runtime=hollow",
+        "--hollow-capacity",
+        "cpu=32,memory=64Gi,pods=10k,example.com/gpu=8,hugepages-2Mi=4Mi",
     )
     assert told.hollow_capacity == {
         "cpu": 32_000,
@@ -120,7 +123,7 @@ def test_a_hollow_node_has_what_it_is_told_to_have() -> None:
     ],
 )
 def test_what_is_no_amount_is_refused_with_one_sentence(flag: str, said: str) -> None:
-    assert refusal(lambda: settled(flag)) == said
+    assert refusal(lambda: settled("--runtime=hollow", flag)) == said
 
 
 @pytest.mark.parametrize("flag", ["--hollow-capacity=cpu", "--system-reserved==1"])

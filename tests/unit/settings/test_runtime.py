@@ -16,23 +16,12 @@ LABEL = {"actorlet/runtime": "hollow"}
 TAINT = {"key": "actorlet/hollow", "effect": "NoSchedule"}
 
 
-def test_a_standalone_agent_is_hollow_unless_told_otherwise() -> None:
-    assert settled().runtime == HOLLOW
-    assert settled("--runtime=hollow").runtime == HOLLOW
-
-
-@pytest.mark.parametrize("joins", ["--kubeconfig=k", "--in-cluster"])
-def test_a_node_of_a_cluster_never_pretends_unless_it_is_told_to(joins: str) -> None:
-    assert refusal(lambda: settled(joins)) == (
-        "a node of a cluster needs a runtime: --runtime cri for a container runtime of this machine, "
-        "--runtime hollow, which only pretends to run pods, or "
-        "--runtime MODULE:CLASS"
-    )
-    assert settled(joins, "--runtime=hollow").runtime == HOLLOW
-
-
-def test_who_only_looks_at_manifests_needs_no_runtime() -> None:
-    assert settled("--kubeconfig=k", "--validate=manifests").runtime is None
+@pytest.mark.parametrize("joins", [(), ("--kubeconfig=k",), ("--in-cluster",)])
+def test_no_node_pretends_unless_it_is_told_to(joins: tuple[str, ...]) -> None:
+    runtime = settled(*joins).runtime
+    assert runtime is not None
+    assert runtime.kind is RuntimeKind.CRI
+    assert settled(*joins, "--runtime=hollow").runtime == HOLLOW
 
 
 @pytest.mark.parametrize("name", ["package.module:Class", "./mine.py:Class", "m:_C2"])
@@ -60,13 +49,14 @@ def test_containers_are_run_by_the_socket_that_is_named() -> None:
         assert runtime.containers.container_runtime_endpoint == Path("/run/crio/crio.sock")
 
 
-def test_containers_are_run_by_containerd_unless_a_socket_is_named() -> None:
-    runtime = settled("--runtime=cri").runtime
-    assert runtime is not None
-    assert runtime.containers is not None
-    socket = Path("/run/containerd/containerd.sock")
-    assert runtime.containers.container_runtime_endpoint == socket
-    assert runtime.containers.image_service_endpoint == socket
+@pytest.mark.parametrize("fields", [{}, {"containerRuntimeEndpoint": ""}])
+def test_the_socket_is_looked_for_unless_one_is_named(fields: dict[str, str]) -> None:
+    for words in ((), ("--runtime=cri",)):
+        runtime = settled(*words, **fields).runtime
+        assert runtime is not None
+        assert runtime.containers is not None
+        assert runtime.containers.container_runtime_endpoint is None
+        assert runtime.containers.image_service_endpoint is None
 
 
 @pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:1", "unix://host/a", "a/b", "/" + 107 * "a"])
@@ -77,9 +67,10 @@ def test_what_is_no_socket_is_refused(endpoint: str) -> None:
 
 @pytest.mark.parametrize("flag", ["--hollow-capacity=cpu=1", "--force-hollow"])
 def test_flags_of_hollow_nodes_are_for_hollow_nodes(flag: str) -> None:
-    said = refusal(lambda: settled(flag, "--runtime=m:C"))
-    assert said == f"{flag.partition('=c')[0]} has an effect only with --runtime hollow"
-    assert settled(flag).runtime is not None
+    for others in ((), ("--runtime=cri",), ("--runtime=m:C",)):
+        said = refusal(lambda others=others: settled(flag, *others))  # type: ignore[misc]
+        assert said == f"{flag.partition('=c')[0]} has an effect only with --runtime hollow"
+    assert settled(flag, "--runtime=hollow").runtime is not None
 
 
 def test_a_hollow_node_is_marked_as_one() -> None:
@@ -104,8 +95,8 @@ def test_nobody_else_is_marked() -> None:
 def test_the_mark_cannot_be_taken_away_and_the_taint_can() -> None:
     settings = settled("--runtime=hollow", "--node-labels=actorlet/runtime=real")
     assert settings.node_labels == LABEL
-    assert settled("--register-with-taints=").taints == ()
-    assert settled(registerWithTaints=[]).taints == ()
+    assert settled("--runtime=hollow", "--register-with-taints=").taints == ()
+    assert settled("--runtime=hollow", registerWithTaints=[]).taints == ()
     taint = {"key": "a", "value": "b", "effect": "NoExecute"}
     assert settled("--register-with-taints=a=b:NoExecute").taints == (taint,)
 
@@ -124,7 +115,7 @@ def test_other_waits_are_refused(written: str) -> None:
 
 
 def test_a_node_without_a_cluster_may_have_any_label() -> None:
-    assert settled("--node-labels=k8s.io/a=b").node_labels == {"k8s.io/a": "b", **LABEL}
+    assert settled("--node-labels=k8s.io/a=b").node_labels == {"k8s.io/a": "b"}
     assert refusal(lambda: settled("--node-labels=a/b/c=d")).startswith(
         "--node-labels has the label"
     )

@@ -9,14 +9,16 @@ import pytest
 from messages.units import Seconds
 from settings.agent import Settings
 from settings.configuration.file import ConfigurationFile
+from settings.configuration.schema import KubeletConfiguration
 from settings.flags.command_line import CommandLine, parse
 from settings.load import load_settings, settings_of
-from settings.resources import NO_LIMIT_OF_PODS, ResourceSettings
+from settings.load_containers import containers_of
+from settings.resources import ResourceSettings
 from settings.runtime import RuntimeKind, RuntimeSettings
 from tests.support.settings.settled import NO_SOURCE, refusal, settled
 
 
-def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
+def test_nothing_given_is_a_standalone_agent_on_loopback_that_runs_containers() -> None:
     settings = settled()
     assert settings == Settings(
         node_name="node-1",
@@ -32,11 +34,13 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
         static_pod_url_ca_file=None,
         http_check_frequency=settings.http_check_frequency,
         sync_frequency=settings.sync_frequency,
-        runtime=RuntimeSettings(kind=RuntimeKind.HOLLOW),
-        node_labels={"actorlet/runtime": "hollow"},
-        taints=({"key": "actorlet/hollow", "effect": "NoSchedule"},),
+        runtime=RuntimeSettings(
+            kind=RuntimeKind.CRI, containers=containers_of(KubeletConfiguration())
+        ),
+        node_labels={},
+        taints=(),
         longest_restart_pause=Seconds(300.0),
-        resources=ResourceSettings(max_pods=NO_LIMIT_OF_PODS, is_machine=False),
+        resources=ResourceSettings(max_pods=110, is_machine=True),
         pod_networks=(),
         address="127.0.0.1",
         read_only_port=10255,
@@ -112,7 +116,7 @@ def test_zero_and_empty_values_ask_for_the_defaults(arguments: tuple[str, ...]) 
     assert settings.http_check_frequency == 20.0
     assert settings.sync_frequency == 60.0
     assert (settings.address, settings.healthz_bind_address) == ("127.0.0.1", "127.0.0.1")
-    assert (settings.resources.max_pods, settings.logging_format) == (NO_LIMIT_OF_PODS, "text")
+    assert (settings.resources.max_pods, settings.logging_format) == (110, "text")
 
 
 def test_later_files_win() -> None:

@@ -57,30 +57,27 @@ def test_a_kubelet_s_default_changes_nothing_and_is_not_named() -> None:
 
 
 def test_zero_is_no_default_where_it_means_something() -> None:
-    assert settled(registryPullQPS=0, staticPodPath="/pods").warnings == (
+    flags = ("--runtime=hollow",)
+    assert settled(*flags, registryPullQPS=0, staticPodPath="/pods").warnings == (
         unserved("registryPullQPS"),
     )
 
 
 def test_kubeadm_s_file_works_unchanged() -> None:
-    settings = load_settings(CommandLine(config=CONFIGURATIONS / "kubeadm.yaml"), sockets=())
+    settings = load_settings(CommandLine(config=CONFIGURATIONS / "kubeadm.yaml"))
     assert settings.static_pod_path == Path("/etc/kubernetes/manifests")
     assert settings.file_check_frequency == 2.0
     assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
     assert settings.warnings == (
         unserved(
             "authentication.x509.clientCAFile",
-            "cgroupDriver",
-            "clusterDNS",
-            "clusterDomain",
-            "resolvConf",
             "rotateCertificates",
         ),
     )
 
 
 def test_the_standalone_tutorial_s_file_works_unchanged() -> None:
-    settings = load_settings(CommandLine(config=CONFIGURATIONS / "standalone.yaml"), sockets=())
+    settings = load_settings(CommandLine(config=CONFIGURATIONS / "standalone.yaml"))
     assert settings.static_pod_path == Path("/etc/kubernetes/manifests")
     assert not settings.enable_server
     # The tutorial reads the pods from the read-only port all the same.

@@ -2,51 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from google.protobuf.message import Message
-from typing_extensions import override
-
 from runtimes.cri import rpcs
 from runtimes.cri.split_wire import SplitWire
-from runtimes.cri.wire.transport import Rpc, RpcFailure, RpcInFlight, RpcOutcome, Wire
-
-
-class Sent(RpcInFlight):
-    @override
-    def cancel(self) -> bool:
-        return True
-
-
-class NotedWire(Wire):
-    """Notes what is sent."""
-
-    def __init__(self) -> None:
-        self.methods: list[str] = []
-        self.is_closed = False
-
-    @override
-    def call(self, rpc: Rpc[Message], done: Callable[[RpcOutcome], None]) -> RpcInFlight:
-        self.methods.append(rpc.method.rpartition("/")[2])
-        return Sent()
-
-    @override
-    def follow(
-        self,
-        rpc: Rpc[Message],
-        told: Callable[[Message], None],
-        ended: Callable[[RpcFailure], None],
-    ) -> RpcInFlight:
-        self.methods.append(rpc.method.rpartition("/")[2])
-        return Sent()
-
-    @override
-    def close(self) -> None:
-        self.is_closed = True
-
-
-def nothing(_: object) -> None:
-    return
+from tests.support.cri.noted_wire import NotedWire, nothing
 
 
 def test_images_are_asked_for_at_their_own_socket_and_all_else_at_the_runtimes() -> None:

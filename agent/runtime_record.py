@@ -1,0 +1,109 @@
+"""Which runtime the pods of a root directory have: what is recorded there means nothing to another kind.
+
+The record is a file. A directory without one may be any agent's: earlier versions wrote none.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from files.keeping.disk import read_file, write_file
+from runtimes.cri.runtime_socket import PLACES
+from settings.errors import StartError
+from settings.runtime import RuntimeKind
+
+RECORD: Final = "runtime.json"
+LIMIT: Final = 8192
+"""Bytes of a record. One with more is none."""
+POD_RECORDS: Final = "pod-records"
+"""The directory below ``--root-dir`` with what the next process is to know of pods."""
+
+_WORDS: Final = {
+    RuntimeKind.CRI: "run in containers (--runtime cri)",
+    RuntimeKind.HOLLOW: "are hollow (--runtime hollow)",
+    RuntimeKind.PROVIDER: "are run by a class (--runtime MODULE:CLASS)",
+}
+_log = structlog.get_logger("actorlet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRuntime:
+    """What runs the pods of a directory."""
+
+    runtime: RuntimeKind
+    socket: str = ""
+    """Where a container runtime was found that nobody had named."""
+
+
+def record_of(root_dir: Path) -> RecordedRuntime | None:
+    """Return what is recorded; None if that is nothing, or cannot be read."""
+    try:
+        told: Any = json.loads(read_file(root_dir / RECORD, LIMIT))
+        return RecordedRuntime(runtime=RuntimeKind(told["runtime"]), socket=str(told["socket"]))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def places_of(root_dir: Path) -> tuple[Path, ...]:
+    """Return where a container runtime may be found: where one was before, or else at the usual places.
+
+    Of two runtimes that start together either may be there first. Pods that one of them runs are none of the
+    other's business.
+    """
+    record = record_of(root_dir)
+    return (Path(record.socket),) if record is not None and record.socket else PLACES
+
+
+def keep_record(root_dir: Path, record: RecordedRuntime) -> None:
+    """Write what runs the pods. A full disk is no reason not to run them."""
+    if record_of(root_dir) == record:
+        return
+    try:
+        write_file(root_dir / RECORD, json.dumps(asdict(record)).encode())
+    except OSError as error:
+        _log.warning(
+            "what runs the pods is not recorded", file=str(root_dir / RECORD), reason=error.strerror
+        )
+
+
+def take_directory(root_dir: Path, kind: RuntimeKind, *, may_change: bool) -> None:
+    """Take a directory for pods of this ``kind`` of runtime, and record it.
+
+    Raises ``StartError`` if they have another one, unless that ``may_change``. Then the records of pods are
+    put aside until that one runs them again, and those of this kind are taken up again.
+    """
+    before = record_of(root_dir)
+    try:
+        if before is not None and before.runtime is not kind:
+            _leave(root_dir, before.runtime, kind, may_change=may_change)
+        if before is None or before.runtime is not kind:
+            keep_record(root_dir, RecordedRuntime(runtime=kind))
+        records, ours = root_dir / POD_RECORDS, _aside(root_dir, kind)
+        if ours.exists() and not records.exists():
+            ours.rename(records)
+    except OSError as error:
+        raise StartError(
+            f"the records of pods in --root-dir {root_dir} cannot be moved: {error.strerror}"
+        ) from None
+
+
+def _leave(root_dir: Path, before: RuntimeKind, kind: RuntimeKind, *, may_change: bool) -> None:
+    """Put aside what is recorded of pods of another kind of runtime."""
+    if not may_change:
+        raise StartError(
+            f"the pods of --root-dir {root_dir} {_WORDS[before]}, and this agent's {_WORDS[kind]}: "
+            "choose another directory, or insist with --change-runtime"
+        )
+    _log.warning("the pods of this directory have another runtime now", before=before, now=kind)
+    records = root_dir / POD_RECORDS
+    if records.exists():
+        records.rename(_aside(root_dir, before))
+
+
+def _aside(root_dir: Path, kind: RuntimeKind) -> Path:
+    return root_dir / f"{POD_RECORDS}-{kind}"

@@ -1,0 +1,128 @@
+"""A service that starts before its container runtime, or together with it: it waits, and never pretends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.process import LIFE_PATIENCE, eventually
+from tests.support.containers.containerd import Containerd
+from tests.support.containers.service_agent import ServiceAgent
+from tests.support.containers.whole_agent import PATIENT
+
+NONE = (
+    "there is no socket at /run/containerd/containerd.sock, /run/crio/crio.sock or "
+    "/run/cri-dockerd.sock"
+)
+LATE = 3.0
+"""Seconds by which a runtime is late."""
+
+
+@pytest.fixture
+def agent(tmp_path: Path, containerd: Containerd) -> Iterator[ServiceAgent]:
+    with ServiceAgent(tmp_path, containerd) as agent:
+        yield agent
+
+
+def is_unready_for(agent: ServiceAgent, reason: str) -> bool:
+    status, said = agent.get("/readyz")
+    return status == 500 and reason in said
+
+
+def runtime_of(agent: ServiceAgent) -> str:
+    return str(agent.json("/ui/agent")["runtime"]["text"])
+
+
+def test_a_runtime_that_comes_three_seconds_late_runs_the_pods(agent: ServiceAgent) -> None:
+    agent.serve("web")
+    agent.begins()
+    eventually(lambda: is_unready_for(agent, NONE), LIFE_PATIENCE)
+    late = time.monotonic() + LATE
+    eventually(lambda: time.monotonic() > late, PATIENT)
+    assert agent.document("web")["status"]["phase"] == "Pending"
+    assert is_unready_for(agent, NONE)
+    assert runtime_of(agent) == NONE
+    assert 'runtime=cri socket="there is no socket at' in agent.log().splitlines()[0]
+    assert not agent.containerd.ids()
+
+    agent.finds_containerd()
+    agent.await_serving("web")
+    assert agent.instances("web") == [(0, "running")]
+    assert agent.is_ready()
+    name = "at /run/containerd/containerd.sock"
+    assert runtime_of(agent).startswith("containerd 1.")
+    assert runtime_of(agent).endswith(name)
+    assert agent.stops() == 0
+
+
+def test_what_was_found_once_is_waited_for_and_no_other_runtime_is_taken(
+    agent: ServiceAgent,
+) -> None:
+    agent.serve("web")
+    agent.finds_containerd()
+    agent.begins()
+    agent.await_serving("web")
+    agent.dies()
+    agent.loses_containerd()
+    (agent.run / "crio").mkdir()
+    (agent.run / "crio/crio.sock").symlink_to(agent.socket)
+    agent.begins()
+    alone = "there is no socket at /run/containerd/containerd.sock"
+    eventually(lambda: is_unready_for(agent, f"{alone}\n"), LIFE_PATIENCE)
+    agent.finds_containerd()
+    agent.await_running("web", restarts=0)
+    assert agent.instances("web") == [(0, "running")]
+
+
+def test_two_agents_that_wait_for_one_runtime_do_not_share_it(
+    agent: ServiceAgent, tmp_path: Path
+) -> None:
+    with ServiceAgent(tmp_path / "other", agent.containerd, run=agent.run) as other:
+        for each in (agent, other):
+            each.begins()
+            eventually(lambda each=each: is_unready_for(each, NONE), LIFE_PATIENCE)  # type: ignore[misc]
+        agent.finds_containerd()
+        used = "uses the container runtime at /run/containerd/containerd.sock"
+
+        def one_of_them() -> tuple[ServiceAgent, ServiceAgent] | None:
+            for first, second in ((agent, other), (other, agent)):
+                if first.is_ready() and is_unready_for(second, used):
+                    return first, second
+            return None
+
+        first, second = eventually(one_of_them, PATIENT)
+        assert first.stops() == 0
+        eventually(second.is_ready, PATIENT)
+
+
+def test_nothing_is_ever_hollow_or_runs_twice_while_runtime_and_agent_restart_together(
+    agent: ServiceAgent,
+) -> None:
+    agent.serve("web")
+    agent.serve("ends")
+    agent.finds_containerd()
+    agent.begins()
+    agent.await_serving("web", "ends")
+    for number in range(1, 11):
+        agent.dies()
+        agent.containerd.kill()
+        agent.loses_containerd()
+        agent.end("ends", 0)
+        eventually(lambda: agent.said("ends")[-1:] == ["ends"], PATIENT)
+        agent.begins()
+        if number % 2:
+            eventually(lambda: is_unready_for(agent, "there is no socket at"), LIFE_PATIENCE)
+        agent.containerd.launch()
+        agent.finds_containerd()
+        agent.await_running("web", restarts=0)
+        agent.await_running("ends", restarts=number)
+        agent.await_serving("ends", times=number + 1)
+        assert runtime_of(agent).startswith("containerd 1.")
+    assert agent.instances("web") == [(0, "running")]
+    assert agent.said("web") == ["begins"]
+    assert agent.said("ends") == ["begins", "ends"] * 10 + ["begins"]
+    assert [each for each in agent.instances("ends") if each[1] == "running"] == [(10, "running")]
+    assert "runtime=hollow" not in agent.log()

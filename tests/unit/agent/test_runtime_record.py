@@ -1,0 +1,124 @@
+"""The pods of a root directory keep their kind of runtime, unless somebody insists on another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.runtime_record import (
+    POD_RECORDS,
+    RECORD,
+    RecordedRuntime,
+    keep_record,
+    places_of,
+    record_of,
+    take_directory,
+)
+from runtimes.cri.runtime_socket import PLACES
+from settings.errors import StartError
+from settings.runtime import RuntimeKind
+
+CRI, HOLLOW, CLASS = RuntimeKind.CRI, RuntimeKind.HOLLOW, RuntimeKind.PROVIDER
+
+
+def takes(root: Path, kind: RuntimeKind, *, may_change: bool = False) -> None:
+    take_directory(root, kind, may_change=may_change)
+
+
+def records(root: Path) -> str:
+    """Return what the records of pods say; empty if there are none."""
+    file = root / POD_RECORDS / "page"
+    return file.read_text() if file.exists() else ""
+
+
+def write(root: Path, text: str) -> None:
+    (root / POD_RECORDS).mkdir(exist_ok=True)
+    (root / POD_RECORDS / "page").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (HOLLOW, CRI, "are hollow (--runtime hollow), and this agent's run in containers"),
+        (CRI, HOLLOW, "run in containers (--runtime cri), and this agent's are hollow"),
+        (CLASS, CRI, "are run by a class (--runtime MODULE:CLASS), and this agent's run in"),
+    ],
+)
+def test_a_directory_of_another_kind_is_refused_with_one_sentence_and_left_as_it_is(
+    tmp_path: Path, first: RuntimeKind, second: RuntimeKind, said: str
+) -> None:
+    takes(tmp_path, first)
+    write(tmp_path, "old")
+    with pytest.raises(StartError) as caught:
+        takes(tmp_path, second)
+    sentence = str(caught.value)
+    assert sentence.startswith(f"the pods of --root-dir {tmp_path} {said}")
+    assert sentence.endswith(": choose another directory, or insist with --change-runtime")
+    assert caught.value.exit_code == 1
+    takes(tmp_path, first)
+    assert records(tmp_path) == "old"
+
+
+@pytest.mark.parametrize("kind", RuntimeKind)
+def test_a_directory_without_a_record_is_anybody_s(tmp_path: Path, kind: RuntimeKind) -> None:
+    """Earlier versions wrote none, and may have been hollow and real by turns."""
+    write(tmp_path, "old")
+    (tmp_path / "hollow").mkdir()
+    (tmp_path / "image-pulls.json").touch()
+    takes(tmp_path, kind)
+    assert records(tmp_path) == "old"
+    assert record_of(tmp_path) == RecordedRuntime(runtime=kind)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"runtime": "magic", "socket": ""}', b"{}"])
+def test_a_record_that_cannot_be_read_is_none(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / RECORD).write_bytes(damage)
+    takes(tmp_path, HOLLOW)
+    assert record_of(tmp_path) == RecordedRuntime(runtime=HOLLOW)
+
+
+def test_who_insists_begins_without_the_records_of_the_other_kind_which_come_back_with_it(
+    tmp_path: Path,
+) -> None:
+    takes(tmp_path, CRI)
+    write(tmp_path, "real")
+    takes(tmp_path, HOLLOW, may_change=True)
+    assert records(tmp_path) == ""
+    write(tmp_path, "hollow")
+    takes(tmp_path, CRI, may_change=True)
+    assert records(tmp_path) == "real"
+    takes(tmp_path, HOLLOW, may_change=True)
+    assert records(tmp_path) == "hollow"
+
+
+def test_to_insist_changes_nothing_where_the_kind_is_the_same(tmp_path: Path) -> None:
+    takes(tmp_path, CRI)
+    write(tmp_path, "real")
+    keep_record(tmp_path, RecordedRuntime(runtime=CRI, socket="/run/crio/crio.sock"))
+    takes(tmp_path, CRI, may_change=True)
+    assert records(tmp_path) == "real"
+    assert places_of(tmp_path) == (Path("/run/crio/crio.sock"),)
+
+
+def test_a_change_that_was_broken_off_is_finished_or_taken_back(tmp_path: Path) -> None:
+    takes(tmp_path, CRI)
+    write(tmp_path, "real")
+    (tmp_path / POD_RECORDS).rename(tmp_path / f"{POD_RECORDS}-cri")  # and then the power went
+    takes(tmp_path, CRI)
+    assert records(tmp_path) == "real"
+
+
+def test_a_runtime_is_looked_for_where_one_was_found_before(tmp_path: Path) -> None:
+    """Of two that start together the other one may be there first."""
+    assert places_of(tmp_path) == PLACES
+    takes(tmp_path, CRI)
+    assert places_of(tmp_path) == PLACES
+    keep_record(tmp_path, RecordedRuntime(runtime=CRI, socket="/run/crio/crio.sock"))
+    assert places_of(tmp_path) == (Path("/run/crio/crio.sock"),)
+
+
+def test_a_full_disk_is_no_reason_not_to_start(tmp_path: Path) -> None:
+    (tmp_path / "runtime.new").mkdir()
+    keep_record(tmp_path, RecordedRuntime(runtime=CRI))
+    assert record_of(tmp_path) is None
