@@ -41,6 +41,11 @@ def ids(*names: str) -> list[str]:
     return [id_of(full(name)) for name in names]
 
 
+@pytest.mark.parametrize(("available", "too_much"), [(16_000, 0), (15_001, 4_999), (15_000, 5_000)])
+def test_images_go_from_the_high_threshold_itself_on(available: int, too_much: int) -> None:
+    assert DiskSpace(100_000, available).too_much(GarbageOptions(high_percent=85)) == too_much
+
+
 def test_a_disk_that_is_too_full_loses_images_until_there_is_room() -> None:
     with image_stage(options=options()) as stage:
         for name in ("a", "b", "c"):

@@ -366,3 +366,13 @@ def test_a_container_that_is_not_in_the_specification_any_more_has_no_hook() -> 
 def test_a_pod_without_hooks_is_stopped_as_ever() -> None:
     decided = stopped(spec_of("a"), running("a"), grace=30)
     assert (hooks(decided), steps(decided)) == ([], ["stop a-0 within 30"])
+
+
+@pytest.mark.parametrize(("grace", "expected"), [(0.0, "2"), (1.9, "2"), (2.0, "2"), (5.0, "5")])
+def test_a_grace_that_gets_shorter_after_the_hook_leaves_two_seconds(
+    grace: float, expected: str
+) -> None:
+    under_way = {"a": Flight(StopContainer(id="a-0", grace=Seconds(30.0)), NOW)}
+    called = pre_stop(SUCCEEDED)
+    decided = stopped(STOPPING, running("a"), grace=grace, hooks=called, busy=under_way)
+    assert steps(decided) == [f"stop a-0 within {expected}"]

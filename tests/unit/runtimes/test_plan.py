@@ -552,3 +552,13 @@ def test_an_exit_code_may_restart_all_containers(
     containers: list[Any], expected: list[str]
 ) -> None:
     assert next_steps(RESTART_ALL, *containers, restart_all_at=LATER) == expected
+
+
+@pytest.mark.parametrize(("ran", "expected"), [(599.0, []), (600.0, []), (600.5, ["create a-4"])])
+def test_only_more_than_ten_minutes_of_running_forgive_crashes(
+    ran: float, expected: list[str]
+) -> None:
+    restarted = Seconds(NOW - ran)
+    crashes = CrashNotes(exited("a").spec_hash, "a-3", Seconds(NOW), Seconds(80.0), restarted)
+    notes = {"a": ContainerNotes(crashes=crashes)}
+    assert next_steps(ONE, exited("a", 1, 3), notes=notes) == expected
