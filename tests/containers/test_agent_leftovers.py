@@ -17,6 +17,8 @@ from tests.support.containers.images import BUSYBOX
 from tests.support.containers.whole_agent import PATIENT, WholeAgent
 
 MORE_PATIENT = 130.0
+OWN = "volumes/kubernetes.io~empty-dir"
+"""Where volumes of the agent are in the directory of a pod."""
 
 
 @pytest.fixture
@@ -43,9 +45,9 @@ def test_directories_of_pods_that_nobody_has_go_but_nothing_through_a_mount(
     elsewhere.mkdir()
     (elsewhere / "precious").touch()
     for uid in ("gone-1", "gone-2", "bound"):
-        (pods / uid / "volumes" / "data").mkdir(parents=True)
-        (pods / uid / "volumes" / "file").touch()
-    mounted = pods / "bound" / "volumes" / "data"
+        (pods / uid / OWN / "data").mkdir(parents=True)
+        (pods / uid / OWN / "file").touch()
+    mounted = pods / "bound" / OWN / "data"
     subprocess.run(["mount", "--bind", str(elsewhere), str(mounted)], check=True)
     agent.serve("web", main={"terminationMessagePath": "/dev/termination-log"})
     agent.begins()

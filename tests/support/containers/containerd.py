@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -46,7 +47,8 @@ NO_REGISTRY: Final = 'server = "http://127.0.0.1:1"\n[host."http://127.0.0.1:1"]
 class Containerd:
     """Runs from when it is made until ``end``."""
 
-    def __init__(self) -> None:
+    def __init__(self, launcher: Sequence[str] = ()) -> None:
+        """``launcher`` starts it, if that is given: in a namespace, for instance."""
         leftovers.sweep()
         self.folder, self._lock = leftovers.own_folder()
         self.socket = self.folder / "containerd.sock"
@@ -56,7 +58,7 @@ class Containerd:
         """Below it, tests may have what cgroups they like."""
         self._number: network.NetworkNumber | None = None
         self._write_files()
-        command = ["containerd", "-c", str(self.folder / "config.toml")]
+        command = [*launcher, "containerd", "-c", str(self.folder / "config.toml")]
         self._program = Program(command, self.folder / "containerd.log")
         try:
             self.start()
