@@ -23,9 +23,12 @@ def source_of(pod: Document) -> str:
 
 
 def since(pod: Document) -> str:
-    """Return the time from which the pod's age counts; empty if nobody knows."""
-    made = text(pod, "metadata", "creationTimestamp")
-    return made or text(pod, "metadata", "annotations", SEEN) or text(pod, "status", "startTime")
+    """Return the time from which the pod's age counts; empty if nobody knows.
+
+    When a source was seen to tell it is new in each life of the agent, so that comes last.
+    """
+    made = text(pod, "metadata", "creationTimestamp") or text(pod, "status", "startTime")
+    return made or text(pod, "metadata", "annotations", SEEN)
 
 
 def readiness(pod: Document) -> str:

@@ -16,6 +16,7 @@ from manifests.container_resources import resources_of
 from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pod_runtime import ProbeVerdict
 from messages.pods import JsonObject, Pod, PodUid
+from messages.statuses import PodCondition
 from messages.units import Timestamp
 
 PAGE_LIMIT: Final = 256 * 1024
@@ -52,6 +53,8 @@ class KeptPod:
     """Ids of instances that are replaced, since an object that they use changed, or that were."""
     running: Sequence[JsonObject] = ()
     """The statuses of containers that run, in the API's form, if only this process knows since when."""
+    conditions: Mapping[str, tuple[str, Timestamp]] = field(default_factory=dict)
+    """Status and time of each condition by its type, of a static pod: nobody else knows the times."""
     ended: JsonObject | None = None
     """Its status, in the API's form, once it has ended by itself: it never runs again. None before."""
 
@@ -62,8 +65,9 @@ def kept_pod(
     objects: Mapping[ObjectId, ObjectVersion],
     verdicts: Mapping[str, ProbeVerdict] | None = None,
     outdated: frozenset[str] = frozenset(),
+    shown: tuple[PodCondition, ...] = (),
 ) -> KeptPod:
-    """Return what is kept of ``pod``."""
+    """Return what is kept of ``pod``, with the conditions that are ``shown`` if it is a static one."""
     found = resources_of(pod)
     probed = {
         name: ProbeVerdict(
@@ -79,6 +83,15 @@ def kept_pod(
         resources=found,
         probed=probed,
         outdated=outdated,
+        conditions={each.type: (each.status, each.since) for each in shown if pod.is_static},
+    )
+
+
+def conditions_kept(kept: KeptPod) -> tuple[PodCondition, ...]:
+    """Return the conditions that an earlier process showed, without their words."""
+    return tuple(
+        PodCondition(type=type_, status=status, since=since)
+        for type_, (status, since) in kept.conditions.items()
     )
 
 
@@ -112,6 +125,7 @@ def _body(kept: KeptPod, ended: JsonObject | None) -> bytes:
         },
         "outdated": sorted(kept.outdated),
         "running": list(kept.running),
+        "conditions": dict(kept.conditions),
         "ended": ended,
     }
     return json.dumps(document).encode("ascii")
@@ -141,6 +155,10 @@ def decoded_page(data: bytes) -> KeptPod | None:
         },
         outdated=frozenset(document.get("outdated", ())),
         running=tuple(document.get("running", ())),
+        conditions={
+            type_: (status, since)
+            for type_, (status, since) in document.get("conditions", {}).items()
+        },
         ended=document.get("ended"),
     )
 

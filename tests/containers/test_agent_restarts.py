@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from command.pod_words import is_ready, since
+from manifests.times import rfc3339
+from messages.pods import JsonObject
+from messages.units import Timestamp
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.whole_agent import PATIENT, SERVES, WholeAgent, in_container
@@ -62,6 +67,62 @@ def test_what_ended_while_the_agent_was_away_keeps_its_code_its_message_and_its_
     assert agent.document("once")["status"]["phase"] == "Failed"
     assert agent.said("once") == ["begins", "ends"]
     eventually(lambda: agent.said("again") == ["begins", "ends", "begins"], PATIENT)
+
+
+def kept(agent: WholeAgent) -> list[dict[str, Any]]:
+    """Return what is on disk of pods for the next process."""
+    pages = (agent.root_dir / "pod-records").glob("*.json")
+    return [json.loads(page.read_text().partition("\n")[2]) for page in pages]
+
+
+def times(document: JsonObject) -> dict[str, str]:
+    """Return when each condition of a pod became what it is."""
+    return {each["type"]: each["lastTransitionTime"] for each in document["status"]["conditions"]}
+
+
+def test_a_pod_is_as_old_as_before_and_ready_since_then_after_a_kill_of_the_agent(
+    agent: WholeAgent,
+) -> None:
+    agent.serve("web")
+    agent.begins()
+    agent.await_running("web")
+    eventually(lambda: is_ready(agent.document("web")), PATIENT)
+    eventually(
+        lambda: [page["conditions"]["Ready"][0] for page in kept(agent)] == ["True"], PATIENT
+    )
+    before = agent.document("web")
+    beginnings = since(before), times(before)
+    agent.dies()
+    # Until another second than that of the first start would show.
+    eventually(lambda: rfc3339(Timestamp(time.time())) > max(times(before).values()), PATIENT)
+    agent.begins()
+    eventually(lambda: is_ready(agent.document("web")), PATIENT)
+    after = agent.document("web")
+    assert (since(after), times(after)) == beginnings
+    assert since(after) == before["status"]["startTime"]
+
+
+@pytest.mark.parametrize("code", [0, 7], ids=["succeeded", "failed"])
+def test_a_pod_that_has_ended_keeps_its_address_over_a_kill_of_the_agent(
+    agent: WholeAgent, code: int
+) -> None:
+    agent.containerd.add_network()
+    agent.serve("before", restartPolicy="Never", hostNetwork=False)
+    agent.serve("meanwhile", restartPolicy="Never", hostNetwork=False)
+    agent.begins()
+    agent.await_running("before", "meanwhile")
+    agent.end("before", code)
+    eventually(lambda: terminated(agent, "before"), PATIENT)
+    addresses = {name: agent.document(name)["status"]["podIP"] for name in ("before", "meanwhile")}
+    agent.dies()
+    agent.end("meanwhile", code)
+    eventually(lambda: agent.said("meanwhile")[-1:] == ["ends"], PATIENT)
+    for _ in range(2):
+        agent.begins()
+        eventually(lambda: all(terminated(agent, name) for name in addresses), PATIENT)
+        shown = {name: agent.document(name)["status"].get("podIP") for name in addresses}
+        assert shown == addresses
+        agent.dies()
 
 
 def test_restart_counts_go_on_over_kills_of_the_agent(agent: WholeAgent) -> None:

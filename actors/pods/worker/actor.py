@@ -227,6 +227,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             if self._commands.is_included_in(observed, self.incarnation):
                 self._learn(observed)
             self._news.note_status(observed, self.clock.wall())
+            if self._pod.is_static:
+                self._keep()  # when its conditions became what they are: nobody else remembers it
         elif self._commands.told is FORGET and self._commands.is_included_in(
             observed, self.incarnation
         ):

@@ -77,13 +77,15 @@ class WorkerKeeping:
         memory = self._memory
         if self._records is None and not versions:
             return
-        began = memory.status.start_time if memory.status is not None else None
+        status = memory.status
+        began = status.start_time if status is not None else None
+        shown = memory.shown_before or (status.conditions if status is not None else ())
         probes = memory.probes
         verdicts = {**probes.known, **probes.said} if probes is not None else None
         outdated = frozenset[str]()
         if memory.hooks is not None:
             outdated, versions = memory.hooks.outdated, self._acted_on(versions)
-        kept = kept_pod(memory.wish.pod, began, versions, verdicts, outdated)
+        kept = kept_pod(memory.wish.pod, began, versions, verdicts, outdated, shown)
         if self._keeps_starts:
             kept = replace(kept, running=self._running())
         if kept != memory.kept:

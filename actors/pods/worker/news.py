@@ -9,6 +9,7 @@ from typing import Final
 from actors.pods.admission import DEFERRED, INFEASIBLE
 from actors.pods.orders import LifeIs
 from actors.pods.pod_events import pod_event
+from actors.pods.record_pages import conditions_kept
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.volumes import FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME
 from messages.events import EventType
@@ -50,6 +51,8 @@ class WorkerNews:
             memory.status = replace(shown, start_time=shown.start_time or began)
         if memory.life.ended_as is not None:
             self.tell_status()  # the process that saw the end may have told nobody
+        elif memory.kept is not None:
+            memory.shown_before = conditions_kept(memory.kept)
 
     def _shown_before(self) -> PodStatus | None:
         """Return what was shown of the pod before, as its document and its record say."""
@@ -86,6 +89,9 @@ class WorkerNews:
         if memory.wish.is_removed:
             return
         observed = self._with_troubles(observed)
+        if memory.shown_before and observed is not None and observed.mark != NO_MARK:
+            shown, memory.shown_before = memory.shown_before, ()
+            memory.status = memory.status and replace(memory.status, conditions=shown)
         status = status_after(
             StatusSituation(
                 pod=memory.wish.pod,

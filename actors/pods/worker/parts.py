@@ -21,7 +21,7 @@ from messages.events import PostEvent
 from messages.pod_runtime import ForgetPod, RunPod, SignalContainers, StopPod
 from messages.probing import ProbesMessage
 from messages.services import ServicesMessage
-from messages.statuses import PodStatus, PodStatusIs
+from messages.statuses import PodCondition, PodStatus, PodStatusIs
 from messages.volumes import VolumeMessage
 
 
@@ -78,6 +78,9 @@ class WorkerMemory:
     """What its mirror shows of an earlier process is known, or there is nothing to know."""
     status: PodStatus | None = None
     """The last one that was told."""
+    shown_before: tuple[PodCondition, ...] = ()
+    """The conditions that an earlier process kept, until the runtime has told how the pod is. Those that are
+    the same then keep their times."""
     probes: ProbesMemory | None = None
     """What the probes of its containers say; None if it has none."""
     hooks: HooksMemory | None = None

@@ -55,7 +55,7 @@ export function rowOf(pod) {
     message: why.map((each) => each.text).join('\n'),
     lastEvent: pod.lastEvent ?? null,
     restarts: containers.reduce((sum, each) => sum + (each.restartCount ?? 0), 0),
-    since: status.startTime ?? pod.metadata.creationTimestamp ?? null,
+    since: pod.metadata.creationTimestamp ?? status.startTime ?? null,
     containers: containers
       .filter((each) => each.kind === '' || stateOf(each)[0] !== 'Completed')
       .map((each) => ({ name: each.name, state: stateOf(each)[0].toLowerCase(), reason: each.state?.running ? '' : stateOf(each)[0], ready: each.ready || each.kind === 'init' })),

@@ -172,6 +172,19 @@ def test_a_static_pod_keeps_its_start_time(world: LivesWorld) -> None:
         assert lives.status(web).start_time == began
 
 
+def test_conditions_of_a_static_pod_keep_their_times_over_a_restart_where_they_are_still_true(
+    world: LivesWorld,
+) -> None:
+    web = make_pod("web", phase="Pending")
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, web)
+        before = lives.status(web).conditions
+    with lives_stage(world=world) as lives:
+        lives.play.advance(500.0)
+        lives.lists(FILE, web)
+        assert lives.status(web).conditions == before
+
+
 def test_a_record_goes_with_its_pod_and_those_of_strangers_when_all_have_listed(
     world: LivesWorld,
 ) -> None:

@@ -91,3 +91,20 @@ def test_pods_of_a_real_agent_have_their_word(name: str, word: str, how_often: s
     assert (state(given), restarts(given, NOW)) == (word, how_often)
     assert since(given).startswith("2026-11-22T23:42:18")
     assert is_well(given) == (word in {"Running", "Completed"})
+
+
+@pytest.mark.parametrize(
+    ("created", "started", "expected"),
+    [
+        ("2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z", "2026-11-20T00:00:00Z"),
+        (None, "2026-11-21T00:00:00Z", "2026-11-21T00:00:00Z"),
+        (None, None, "2026-11-22T00:00:00Z"),
+    ],
+    ids=["of the API server", "static", "not begun"],
+)
+def test_a_pod_is_as_old_as_the_node_has_had_it_whenever_its_agent_was_started(
+    created: str | None, started: str | None, expected: str
+) -> None:
+    seen = {"kubernetes.io/config.seen": "2026-11-22T00:00:00Z"}
+    metadata = {"annotations": seen, "creationTimestamp": created}
+    assert since({"metadata": metadata, "status": {"startTime": started}}) == expected
