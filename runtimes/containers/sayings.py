@@ -129,9 +129,22 @@ def _when_found(image: str, found: ImageFound, container: ContainerShape | None)
     if found.image_id:
         return (_present(image),)
     if container is not None and container.pull_policy_of(image) == NEVER:
-        message = never_pulled(image, is_withheld=found.is_withheld)
-        return (Saying(WARNING, "ErrImageNeverPull", message),)
+        return _when_never_pulled(never_pulled(image, is_withheld=found.is_withheld))
     return ()
+
+
+def _when_gone(container: ContainerShape | None) -> Sayings:
+    """Return what is said where the image went before its container was made."""
+    if container is None or container.pull_policy != NEVER:
+        return ()  # it is pulled again
+    return _when_never_pulled(never_pulled(container.image))
+
+
+def _when_never_pulled(message: str) -> Sayings:
+    return (
+        Saying(WARNING, "ErrImageNeverPull", message),
+        Saying(WARNING, "Failed", "Error: ErrImageNeverPull"),
+    )
 
 
 def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape | None) -> Sayings:
@@ -149,9 +162,7 @@ def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape 
             message = f'Failed to inspect image "{image}": {failure.message}'
             return (Saying(WARNING, "InspectFailed", message),)
         case CreateContainer() if failure.kind is RuntimeFailureKind.IMAGE_MISSING:
-            missing = container is not None and container.pull_policy == NEVER
-            message = never_pulled(container.image) if container is not None else ""
-            return (Saying(WARNING, "ErrImageNeverPull", message),) if missing else ()
+            return _when_gone(container)
         case CreateContainer() if failure.kind is RuntimeFailureKind.CONFIG and not failure.reason:
             return ()  # it is said when the container begins to wait for it
         case CreateContainer() | StartContainer():

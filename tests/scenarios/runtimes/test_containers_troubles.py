@@ -517,12 +517,26 @@ def test_an_image_that_is_removed_after_it_was_found_is_looked_for_again(
     assert taken[:3] == [f"find {IMAGE}", f"pull {IMAGE}", "create main-0"]
 
 
+def test_an_image_that_goes_before_its_container_is_made_and_is_never_pulled_is_an_error(
+    stage: ScriptedStage,
+) -> None:
+    missing = RuntimeFailure(kind=RuntimeFailureKind.IMAGE_MISSING, message="not here")
+    stage.containers.next(CreateContainer, missing)
+    stage.run(make_pod(spec={"containers": [container("a", imagePullPolicy="Never")]}))
+    said = [saying for saying in stage.said() if "ErrImageNeverPull" in str(saying)]
+    message = f'Container image "{IMAGE}" is not present with pull policy of Never'
+    assert said[:2] == [("ErrImageNeverPull", message), ("Failed", "Error: ErrImageNeverPull")]
+
+
 def test_an_image_that_is_never_pulled_is_waited_for(asking: ScriptedStage) -> None:
     spec = {"containers": [container("a", imagePullPolicy="Never")]}
     asking.run(make_pod(spec=spec))
     assert asking.waits() == {"a": "ErrImageNeverPull"}
     message = f'Container image "{IMAGE}" is not present with pull policy of Never'
-    assert ("ErrImageNeverPull", message) in asking.said()
+    assert asking.said()[-2:] == [
+        ("ErrImageNeverPull", message),
+        ("Failed", "Error: ErrImageNeverPull"),
+    ]
     asking.play.advance(60)
     assert asking.said() == []
     asking.containers.images.add(IMAGE)
