@@ -121,8 +121,8 @@ def _addresses(pod: Pod, status: PodStatus) -> Mapping[str, Any]:
         rendered["hostIPs"] = [{"ip": each} for each in status.host_ips]
     sandbox = None if status.observed is None else status.observed.sandbox
     ips = () if sandbox is None else sandbox.ips
-    if sandbox is not None and is_on_host_network(pod):
-        ips = ips or status.host_ips
+    if is_on_host_network(pod):
+        ips = ips or status.host_ips  # also before there is a sandbox
     if ips:
         rendered["podIP"] = ips[0]
         rendered["podIPs"] = [{"ip": each} for each in ips]

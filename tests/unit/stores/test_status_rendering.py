@@ -288,6 +288,12 @@ def test_a_pod_on_the_hosts_network_has_the_hosts_addresses() -> None:
     assert (status["podIP"], status["podIPs"]) == ("192.0.2.1", [{"ip": "192.0.2.1"}])
 
 
+def test_a_pod_on_the_hosts_network_has_its_addresses_before_there_is_a_sandbox() -> None:
+    for seen in (observation(waiting(), sandbox=None), None):
+        status = rendered(pod_of(hostNetwork=True), seen)
+        assert (status["podIP"], status["podIPs"]) == ("192.0.2.1", [{"ip": "192.0.2.1"}])
+
+
 def test_a_pod_of_two_families_shows_both_addresses() -> None:
     status = rendered(pod_of(), observation(running(), sandbox=sandbox("10.0.0.7", "fd00::7")))
     assert status["podIPs"] == [{"ip": "10.0.0.7"}, {"ip": "fd00::7"}]
