@@ -11,6 +11,9 @@ from messages.pods import Pod, PodPhase, PodUid
 from messages.port import Port
 from messages.units import Timestamp
 
+REJECTED: Final = "Pod was rejected: "
+"""How the message of a pod begins that this node never took on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFailure:
@@ -19,6 +22,10 @@ class PodFailure:
     reason: str
     """``OutOfcpu``, ``NodeAffinity``, ``DeadlineExceeded``, ``Evicted``, ``Preempting``, ..."""
     message: str
+
+    def as_rejection(self) -> PodFailure:
+        """Return the same of a pod that was never taken on."""
+        return PodFailure(reason=self.reason, message=f"{REJECTED}{self.message}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

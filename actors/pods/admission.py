@@ -69,7 +69,7 @@ class Rejected:
     @property
     def failure(self) -> PodFailure:
         """What the pod's status says."""
-        return PodFailure(reason=self.reason, message=f"Pod was rejected: {self.message}")
+        return PodFailure(reason=self.reason, message=self.message).as_rejection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

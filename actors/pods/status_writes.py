@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from messages.api import ApiRequest, Patch, Verb
 from messages.pods import JsonObject, Pod
-from messages.statuses import PodStatus
+from messages.statuses import REJECTED, PodStatus
 from stores.statuses.conditions import DISRUPTION, OWNED, SCHEDULED
 from stores.statuses.rendering import is_refusal, render_status
 from stores.statuses.shown import containers, has_exited, histories
@@ -31,6 +31,8 @@ _CONTAINERS: Final = (
 """Lists that a patch replaces as a whole."""
 _ADDRESSES: Final = ("hostIPs", "podIPs")
 """Lists that a patch would merge, were it not told to replace them."""
+_OF_PODS_TAKEN_ON: Final = (*_CONTAINERS, *_ADDRESSES, "hostIP")
+"""These are taken away from a pod that was shown while nobody knew yet that the node refuses it."""
 _OWN_FIELDS: Final = (*_WORDS, *_KEPT_WORDS, *_CONTAINERS, *_ADDRESSES, "startTime")
 
 _REMOVABLE: Final = OWNED - {DISRUPTION, SCHEDULED}
@@ -140,6 +142,8 @@ def status_patch(pod: Pod, status: PodStatus, shown: Pod) -> JsonObject | None:
     """Return the strategic merge patch that makes ``shown`` show ``status``. None if it does already."""
     ours, theirs = render_status(pod, status), _status(shown)
     changes = {**_words_of(ours, theirs), **_addresses(ours, theirs), **_containers(ours, theirs)}
+    if status.message.startswith(REJECTED):
+        changes |= {name: None for name in _OF_PODS_TAKEN_ON if name in theirs and name not in ours}
     conditions = list(_conditions(ours, theirs, is_complete=not is_refusal(status)))
     if conditions:
         changes["conditions"] = conditions

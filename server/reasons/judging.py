@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from messages.statuses import REJECTED
 from messages.units import Timestamp
 from server.reasons.ends import ends
 from server.reasons.holds import held
@@ -23,7 +24,6 @@ _TRIED_AGAIN: Final = (
     "FailedMount",
     "FailedAttachVolume",
 )
-_REFUSED: Final = "Pod was rejected: "
 
 
 def reasons(case: PodCase, now: Timestamp) -> tuple[PodReason, ...]:
@@ -76,8 +76,8 @@ def _leaving(case: PodCase) -> Iterator[PodReason]:
 
 def _as_a_whole(case: PodCase) -> Iterator[PodReason]:
     reason, message = (str(case.status.get(name) or "") for name in ("reason", "message"))
-    if message.startswith(_REFUSED):
-        said = message.removeprefix(_REFUSED)
+    if message.startswith(REJECTED):
+        said = message.removeprefix(REJECTED)
         yield PodReason(
             f"This node has refused the pod ({reason}): {said}",
             "It is not tried again: change the pod, or what the node offers, and create it anew",

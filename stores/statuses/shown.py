@@ -143,6 +143,14 @@ def may_run(observed: PodObserved | None) -> bool:
     )
 
 
+def was_seen(observed: PodObserved) -> bool:
+    """Return whether a sandbox or a container of the pod is there, or was."""
+    return observed.sandbox is not None or any(
+        history.current is not None or history.last is not None
+        for history in observed.containers.values()
+    )
+
+
 def verdict_on(name: str, verdicts: Mapping[str, ProbeVerdict] | None) -> ProbeVerdict:
     """Return what the probes of a container say."""
     return NO_PROBES if verdicts is None else verdicts.get(name, NO_PROBES)

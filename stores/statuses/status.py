@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from messages.pod_runtime import PodObserved, ProbeVerdict
 from messages.pods import TERMINAL_PHASES, Pod, PodPhase
-from messages.statuses import PodFailure, PodStatus
+from messages.statuses import REJECTED, PodCondition, PodFailure, PodStatus
 from messages.units import Timestamp
 from stores.statuses.completion import completed
 from stores.statuses.conditions import ConditionInput, conditions_of
 from stores.statuses.phase import phase_of
-from stores.statuses.shown import may_run
+from stores.statuses.shown import may_run, was_seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,11 @@ def status_after(situation: StatusSituation) -> PodStatus:
     before = None if previous is None else previous.observed
     observed = completed(situation.pod, situation.observed, before)
     failure = situation.failure or _failure_of(observed)
+    conditions = () if previous is None else previous.conditions
+    if _is_rejected(observed, previous):
+        # The runtime refused the pod before it made anything of it: as admission does.
+        observed, conditions = None, _told(situation.pod, conditions)
+        failure = None if failure is None else failure.as_rejection()
     verdict = _verdict(situation, observed, failure)
     has_failed = failure is not None and verdict.phase is PodPhase.FAILED
     given = ConditionInput(
@@ -63,7 +68,7 @@ def status_after(situation: StatusSituation) -> PodStatus:
         failure=failure if has_failed else None,
         is_refused=observed is None and verdict.phase is PodPhase.FAILED and bool(verdict.reason),
         is_ended=situation.is_ended,
-        previous=() if previous is None else previous.conditions,
+        previous=conditions,
         now=now,
     )
     return PodStatus(
@@ -113,6 +118,22 @@ def _failure_of(observed: PodObserved | None) -> PodFailure | None:
         if trouble.is_for_good:
             return PodFailure(reason=trouble.reason, message=trouble.message)
     return None
+
+
+def _is_rejected(observed: PodObserved | None, previous: PodStatus | None) -> bool:
+    """Return whether a pod can never run here, and nothing of it was ever seen."""
+    if observed is None or observed.phase is not None or was_seen(observed):
+        return False
+    if previous is not None and previous.phase in TERMINAL_PHASES:
+        return previous.observed is None and previous.message.startswith(REJECTED)
+    return _failure_of(observed) is not None
+
+
+def _told(pod: Pod, conditions: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
+    """Return those of ``conditions`` that are shown already, and so are not taken away."""
+    shown = (pod.document.get("status") or {}).get("conditions") or ()
+    types = {each.get("type") for each in shown}
+    return tuple(each for each in conditions if each.type in types)
 
 
 def _verdict(

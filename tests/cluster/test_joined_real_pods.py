@@ -87,6 +87,35 @@ def node(
     onlooker.wipe()
 
 
+def test_a_pod_that_the_runtime_refuses_for_good_looks_as_if_admission_had_refused_it(
+    node: RealNode, pods: Pods, onlooker: Onlooker
+) -> None:
+    node.starts()
+    sysctls = [{"name": "kernel.msgmax", "value": "65536"}]
+    pods.add("kernel", securityContext={"sysctls": sysctls})
+    eventually(lambda: status(onlooker, "kernel").get("phase") == "Failed", PLENTY)
+    eventually(lambda: "SysctlForbidden" in dict(pods.events("kernel")), PLENTY)
+    now = status(onlooker, "kernel")
+    assert now["reason"] == "SysctlForbidden"
+    assert now["message"].startswith("Pod was rejected: forbidden sysctl: ")
+    assert now.keys() == {"phase", "reason", "message", "startTime", "qosClass"}
+
+    pods.delete("kernel")
+    eventually(lambda: is_gone(onlooker, "kernel"), PLENTY)
+
+
+def test_a_pod_of_the_host_network_has_its_address_while_it_waits(
+    node: RealNode, pods: Pods, onlooker: Onlooker
+) -> None:
+    node.starts()
+    key = {"secretKeyRef": {"name": "none", "key": "a"}}
+    pods.add("waits", main={"env": [{"name": "A", "valueFrom": key}]})
+    eventually(lambda: "podIP" in status(onlooker, "waits"), PLENTY)
+    now = status(onlooker, "waits")
+    assert (now["phase"], now["podIP"]) == ("Pending", now["hostIP"])
+    assert now["podIPs"][0] == {"ip": now["podIP"]}
+
+
 def test_pods_go_from_pending_to_their_end_and_restarts_are_counted(
     node: RealNode, pods: Pods, onlooker: Onlooker
 ) -> None:

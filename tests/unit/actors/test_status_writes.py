@@ -19,7 +19,7 @@ from actors.pods.status_writes import (
 )
 from messages.api import Patch, Verb
 from messages.pods import Pod
-from messages.statuses import PodStatus
+from messages.statuses import PodFailure, PodStatus
 from messages.units import Timestamp
 from stores.statuses.rendering import with_status
 from stores.statuses.status import StatusSituation, status_after
@@ -107,6 +107,27 @@ def test_addresses_replace_those_before() -> None:
 
 def test_a_nodes_address_is_never_taken_away() -> None:
     assert changes(replace(RUNNING, host_ips=()), shown(RUNNING)) is None
+
+
+def test_a_pod_that_was_shown_before_it_is_refused_loses_what_only_pods_of_this_node_have() -> None:
+    refused = status_after(
+        StatusSituation(
+            pod=WEB,
+            observed=None,
+            failure=PodFailure(reason="NoGpu", message="there is none").as_rejection(),
+            is_ended=True,
+            now=Timestamp(1.0),
+        )
+    )
+    before = shown(status(waiting(), sandbox=None, host_ips=("10.0.0.1",)))
+    assert {"hostIP", "containerStatuses"} <= before.document["status"].keys()
+    made = changes(refused, before)
+    assert [name for name, value in made.items() if value is None] == [
+        "containerStatuses",
+        "hostIPs",
+        "hostIP",
+    ]
+    assert made["message"] == "Pod was rejected: there is none"
 
 
 def test_an_api_server_that_knows_one_address_of_a_node_has_all() -> None:

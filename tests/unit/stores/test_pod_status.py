@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from messages.pod_runtime import ContainerHistory, PodObserved, PodTrouble
 from messages.pods import Pod, PodPhase
 from messages.statuses import PodFailure, PodStatus
 from messages.units import Timestamp
+from stores.statuses.rendering import render_status
 from stores.statuses.status import StatusSituation, shows_same, status_after
-from tests.support.builders import make_pod
+from tests.support.builders import edited, make_pod
 from tests.support.pods.observations import (
     backing_off,
     exited,
@@ -179,6 +182,56 @@ def test_a_trouble_for_good_fails_the_pod_with_its_words() -> None:
     trouble = PodTrouble(reason="UnsupportedVolume", message="no volumes here", is_for_good=True)
     status = after(observation(troubles=(trouble,)))
     assert (status.phase, status.reason) == (PodPhase.FAILED, "UnsupportedVolume")
+
+
+FORBIDDEN = PodTrouble(reason="SysctlForbidden", message="forbidden sysctl: no", is_for_good=True)
+
+
+def rejected(observed: PodObserved | None, previous: PodStatus | None = None, **more: Any) -> Any:
+    """Return what people see of a pod that the runtime refuses, but its start and its class."""
+    shown = dict(render_status(make_pod(), after(observed, previous, **more)))
+    del shown["startTime"], shown["qosClass"]
+    return shown
+
+
+AS_BY_ADMISSION = {
+    "phase": "Failed",
+    "reason": "SysctlForbidden",
+    "message": "Pod was rejected: forbidden sysctl: no",
+    "conditions": [],
+}
+
+
+def test_a_pod_that_the_runtime_refuses_before_anything_of_it_was_made_was_never_taken_on() -> None:
+    pending = after(observation(waiting(), sandbox=None))
+    assert pending.conditions
+    refused = observation(waiting(), sandbox=None, troubles=(FORBIDDEN,))
+    assert rejected(refused, pending, host_ips=("10.0.0.1",)) == AS_BY_ADMISSION
+    assert rejected(refused) == AS_BY_ADMISSION
+
+
+def test_a_pod_that_was_refused_stays_so_whatever_the_runtime_tells_later() -> None:
+    refused = after(observation(sandbox=None, troubles=(FORBIDDEN,)))
+    later = after(observation(sandbox=None), refused)
+    for status in (later, after(observation(waiting(), sandbox=None), later, is_ended=True)):
+        assert (status.observed, status.message) == (None, AS_BY_ADMISSION["message"])
+        assert status.conditions == ()
+
+
+def test_a_pod_that_is_refused_keeps_the_conditions_that_it_is_shown_with() -> None:
+    scheduled = {"type": "PodScheduled", "status": "True"}
+    bound = edited(make_pod(), status={"phase": "Pending", "conditions": [scheduled]})
+    pending = after(observation(waiting(), sandbox=None), pod=bound)
+    status = after(observation(sandbox=None, troubles=(FORBIDDEN,)), pending, pod=bound)
+    assert [each.type for each in status.conditions] == ["PodScheduled"]
+
+
+@pytest.mark.parametrize("seen", [observation(), observation(exited(code=1), sandbox=None)])
+def test_a_pod_of_which_something_was_made_is_no_refusal(seen: PodObserved) -> None:
+    status = after(replace(seen, troubles=(FORBIDDEN,)))
+    assert (status.phase, status.reason) == (PodPhase.FAILED, "SysctlForbidden")
+    assert status.message == "forbidden sysctl: no"
+    assert status.conditions
 
 
 def test_statuses_that_differ_in_the_mark_alone_show_the_same() -> None:
