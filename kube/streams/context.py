@@ -11,6 +11,7 @@ from kernel import Clock
 from kube.credentials.access import Access
 from kube.streams.connections import ConnectionPool
 from kube.streams.memory import WatchMemory
+from kube.streams.parsing import UnfinishedAnswers
 from kube.streams.rules import WatchRules
 from kube.streams.shared_credentials import SharedCredentials
 
@@ -25,6 +26,8 @@ class WatchContext:
     """Limits the requests that wait for their answer, of the whole process."""
     one_off_lists: asyncio.Semaphore
     """Limits the lists beside watches that run at the same time."""
+    unfinished: UnfinishedAnswers
+    """Limits what all watches keep of lines and pages whose end has not come."""
     memory: WatchMemory
     rules: WatchRules
     chance: random.Random

@@ -9,7 +9,7 @@ out.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import closing, suppress
 from enum import StrEnum
 from typing import Final
 
@@ -19,7 +19,14 @@ from kube.streams.context import WatchContext
 from kube.streams.exchange import Exchange
 from kube.streams.listing import whole_list
 from kube.streams.next_round import EndedRound, NextRound, next_round, silence_limit, watch_timeout
-from kube.streams.parsing import BOOKMARK, ERROR, LineSplitter, StreamEvent, event_of
+from kube.streams.parsing import (
+    BOOKMARK,
+    ERROR,
+    LineSplitter,
+    StreamEvent,
+    UnfinishedAnswer,
+    event_of,
+)
 from kube.streams.queries import is_one_object, watch_query
 from kube.streams.subscribers import Subscribers
 from kube.streams.target_requests import TargetRequests
@@ -285,9 +292,10 @@ class Follower:
     async def _read(self, exchange: Exchange, longest: Seconds) -> None:
         """Tell events until the stream ends or has to be ended on this side. Raises ``ApiError``."""
         rules, now = self._context.rules, asyncio.get_running_loop().time()
-        lines, ends_at = LineSplitter(rules.most_bytes), now + longest
+        waiting, ends_at = UnfinishedAnswer(self._context.unfinished), now + longest
+        lines = LineSplitter(rules.most_bytes, waiting.hold)
         silent_at = now + silence_limit(rules, self._context.chance)
-        with suppress(TimeoutError):  # then it counts as ended by the server
+        with closing(waiting), suppress(TimeoutError):  # then it counts as ended by the server
             async with asyncio.timeout_at(min(silent_at, ends_at)) as limit:
                 # No local variable holds a chunk, a line or an event here: the next one may take
                 # minutes, and meanwhile the variable would keep the last Secret and its network

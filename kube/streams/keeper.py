@@ -14,6 +14,7 @@ from kube.streams.context import WatchContext
 from kube.streams.follower import Follower, WatchState
 from kube.streams.memory import WatchMemory, with_one, without_one
 from kube.streams.one_off_list import lost_answer, one_off_list
+from kube.streams.parsing import UnfinishedAnswers
 from kube.streams.rules import WatchRules
 from kube.streams.shared_credentials import SharedCredentials
 from messages.port import Port
@@ -47,6 +48,7 @@ class WatchKeeper:
             pool=ConnectionPool(shared_credentials, rules, make_client, chance),
             pending_requests=asyncio.Semaphore(rules.most_pending_requests),
             one_off_lists=asyncio.Semaphore(rules.most_one_off_lists),
+            unfinished=UnfinishedAnswers(rules.most_unfinished_bytes),
             memory=memory,
             rules=rules,
             chance=chance,

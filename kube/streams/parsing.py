@@ -8,7 +8,7 @@ faster parser would not be noticed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,14 +44,59 @@ class ListPage:
     """The ``continue`` token of the next page; empty on the last one."""
 
 
+class UnfinishedAnswers:
+    """Counts the bytes of lines and pages whose end has not come yet. Lives on the loop.
+
+    Each stream has a limit of its own. This one is for all of them: who ends no line must not use up the
+    machine's memory by many streams at once. The watch that asks for more when there is no room fails, and is
+    tried again; as a rule it is one of those that have most.
+    """
+
+    __slots__ = ("_most", "held")
+
+    def __init__(self, most: int) -> None:
+        """``most`` is the limit, in bytes."""
+        self._most = most
+        self.held = 0
+        """Bytes that are held at present."""
+
+    def change(self, before: int, now: int) -> None:
+        """Count ``now`` bytes of an answer in place of ``before``. Raises ``ApiError`` without room."""
+        if now > before and self.held + now - before > self._most:
+            raise malformed(
+                f"all answers that wait for their end are longer than {self._most} bytes"
+            )
+        self.held += now - before
+
+
+class UnfinishedAnswer:
+    """The part of one answer that waits for its end, until ``close``."""
+
+    __slots__ = ("_all", "_held")
+
+    def __init__(self, of_all: UnfinishedAnswers) -> None:
+        self._all = of_all
+        self._held = 0
+
+    def hold(self, length: int) -> None:
+        """Count ``length`` bytes from now on. Raises ``ApiError`` if that is too much for all together."""
+        self._all.change(self._held, length)
+        self._held = length
+
+    def close(self) -> None:
+        """Count nothing any more."""
+        self.hold(0)
+
+
 class LineSplitter:
     """Cuts chunks into lines. The part after the last line feed waits for the next chunk."""
 
-    __slots__ = ("_limit", "_rest")
+    __slots__ = ("_hold", "_limit", "_rest")
 
-    def __init__(self, limit: int) -> None:
-        """``limit`` is the longest line allowed, in bytes."""
+    def __init__(self, limit: int, hold: Callable[[int], None] = lambda _length: None) -> None:
+        """``limit`` is the longest line allowed, in bytes. ``hold`` is told the length of what waits."""
         self._limit = limit
+        self._hold = hold
         self._rest: bytearray | None = None
 
     def split(self, chunk: bytes) -> Iterator[bytes]:
@@ -69,6 +114,7 @@ class LineSplitter:
             line = end
         else:
             line, self._rest = bytes(self._rest + end), None
+            self._hold(0)
         self._check(len(line))
         return line
 
@@ -77,6 +123,7 @@ class LineSplitter:
         self._rest = self._rest if self._rest is not None else bytearray()
         self._rest += rest
         self._check(len(self._rest))
+        self._hold(len(self._rest))
 
     def _check(self, length: int) -> None:
         if length > self._limit:

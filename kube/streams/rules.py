@@ -42,6 +42,9 @@ class WatchRules:
     most_list_bytes: int = 256 * MEBIBYTE
     """The largest list, all pages together. The 110 pods that a node has by default are some 2 MiB as
     usual, and 165 MiB if each is as large as etcd allows. 25,000 pods of 10 KiB fit."""
+    most_unfinished_bytes: int = 256 * MEBIBYTE
+    """What all watches together keep of events and pages whose end has not come: one list of the largest
+    kind, or four of the largest events. Without it 95 streams that never end a line would take 6 GiB."""
     most_pages: int = 200
     """The most pages of one list: 100,000 objects in full pages. Pages are requested one after the other
     without a pause, so this also bounds the requests to a server whose list never ends."""

@@ -15,7 +15,7 @@ from kube.streams.connections import Connection
 from kube.streams.context import WatchContext
 from kube.streams.exchange import ConnectionFullError, Exchange, open_exchange
 from kube.streams.next_round import SentTimes, request_pause, with_request
-from kube.streams.parsing import is_too_new
+from kube.streams.parsing import UnfinishedAnswer, is_too_new
 from kube.streams.queries import url_path
 from messages.api import FailureKind
 from messages.units import Seconds
@@ -143,7 +143,7 @@ class TargetRequests:
     async def _read(self, exchange: Exchange, limit: int) -> bytes:
         """Return the body, or a little more than ``limit`` bytes of it. Closes the exchange."""
         within = self._context.rules.answer_within
-        body = bytearray()
+        body, waiting = bytearray(), UnfinishedAnswer(self._context.unfinished)
         try:
             async with asyncio.timeout(within):
                 # To its end, even where the length is known: a stream that is left before its end is reset,
@@ -153,8 +153,10 @@ class TargetRequests:
                     if chunk is None:
                         break
                     body += chunk
+                    waiting.hold(len(body))
         except TimeoutError as late:
             raise error_of_transport(late, within) from None
         finally:
+            waiting.close()
             await exchange.close()
         return bytes(body)

@@ -10,7 +10,10 @@ from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchRecovered
 from tests.support.kube.watch_stage import (
+    DB,
     WEB,
+    Answer,
+    Feed,
     Script,
     bookmark,
     event_line,
@@ -256,3 +259,37 @@ def test_an_error_event_is_a_failure_with_the_words_of_the_server() -> None:
         assert "etcdserver: leader changed" in failure.sentence
         assert watches.probe.next() == WatchRecovered(target=WEB)
     assert [each.query.get("resourceVersion") for each in server.requests] == [None, "10", "10"]
+
+
+def test_streams_that_never_end_a_line_share_a_bound_and_one_that_ends_gives_room() -> None:
+    endless = stream(event_line("MODIFIED", secret("web", "11")) + b"x" * 700)
+    event = event_line("MODIFIED", secret("db", "11", blob="y" * 500))
+    later = Feed()
+    asked: dict[str, Answer] = {"metadata.name=web": endless, "metadata.name=db": later}
+
+    async def answer(exchange: Exchange) -> None:
+        if "watch" in exchange.query:
+            await asked[exchange.query["fieldSelector"]](exchange)
+        else:
+            await exchange.respond(200, secret_list("10"))
+
+    rules = quick_rules(most_unfinished_bytes=1000)
+    with watched_server(answer, rules=rules) as (_server, watches):
+        watches.watch(WEB)
+        watches.next_list()
+        watches.next_change()  # what comes behind it is in memory, too
+        watches.watch(DB)
+        watches.next_list()
+        watches.wait_until_open(2)
+        later.send(event[:400])
+        failed = watches.next_failure()
+        assert failed.target == DB
+        assert (
+            "all answers that wait for their end are longer than 1000 bytes"
+            in failed.failure.sentence
+        )
+        watches.unwatch(WEB)
+        watches.next_list()
+        watches.wait_until(lambda described: described.streams == 1)
+        later.send(event)
+        assert watches.next_change().object["metadata"]["resourceVersion"] == "11"
