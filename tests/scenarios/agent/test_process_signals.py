@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from agent import garbage
 from agent.last_calls import LastCalls
@@ -45,7 +46,7 @@ class ToldAgent:
         web = troupe.child(WEB, at_start=at_start, at_stop=at_stop)
         self.system = ActorSystem(SupervisorSpec(name="root", children=(web,), intensity=0))
         self.at_rescan: Callable[[], None] = lambda: None
-        self.last_calls = LastCalls()
+        self.last_calls: LastCalls = LastCalls()
         self.answers: Iterator[Callable[[], bool]] = iter(())
 
     def rescan(self) -> None:
@@ -76,24 +77,38 @@ def test_hangup_rescans_and_terminate_stops_in_order(
     assert logs[-1]["event"] == "stopped"
 
 
+class AskedCalls(LastCalls):
+    """Calls that go on until somebody asks for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Event()
+
+    @override
+    def __len__(self) -> int:
+        number = super().__len__()
+        self.asked.set()
+        return number
+
+
 def test_the_end_waits_for_calls_that_leave_something_behind_when_they_are_cut_off(
     troupe: Troupe, logs: list[MutableMapping[str, Any]]
 ) -> None:
-    agent = ToldAgent(troupe, at_start=send(signal.SIGTERM))
-    ends = [agent.last_calls.begin(), agent.last_calls.begin()]
+    agent, calls = ToldAgent(troupe, at_start=send(signal.SIGTERM)), AskedCalls()
+    agent.last_calls = calls
+    ends = [calls.begin(), calls.begin()]
 
     def end_them() -> None:
-        agent.system.wait(LONG)
-        troupe.diary.tell("they end")
+        calls.asked.wait(LONG)
         for end in ends:
             end()
 
     ender = threading.Thread(target=end_them)
     ender.start()
     assert Process(agent, Systemd({}), LONG, last_calls_within=LONG).run() == 0
-    troupe.diary.expect("web starts 1", "web stops", "they end")
     ender.join()
     assert events(logs)[-1] == "stopped"
+    assert "ending while sandboxes are being made" not in events(logs)
 
 
 def test_calls_that_do_not_end_keep_the_end_waiting_for_a_moment_only(

@@ -659,9 +659,10 @@ def test_a_crash_loop_waits_whatever_the_clock_of_the_runtime_says(
     stage: ScriptedStage, ahead: float
 ) -> None:
     stage.containers.clock_is_behind = ahead
-    stage.containers.exits_at_once["a"] = 1
     stage.run(ONE)
-    stage.play.advance(20)
+    for _ in range(20):
+        stage.containers.exit("a", 1)
+        stage.play.advance(1)
     assert len(stage.containers.created_with) == 3
     assert stage.container("a").wait is not None
 
