@@ -61,6 +61,7 @@ def cri_node(settings: Settings, told: ContainerSettings, cgroups: CgroupOptions
             cluster_domain=told.cluster_domain,
             node=_resolv_conf(told.resolv_conf),
             file=told.resolv_conf,
+            is_of_cluster=settings.cluster is not None,
         ),
         cgroups=cgroups,
         # Without a cluster there are none.

@@ -119,6 +119,7 @@ class CriComposition:
         self._addresses = edges.addresses
         self._socket = edges.socket or RuntimeSocket.of(told.container_runtime_endpoint)
         self._waits_for_socket = self._socket.found is None
+        self._said_of_node: set[ConfigNotice] = set()
         self._containers = CriMemory()
         self._sandbox_begins = edges.sandbox_begins
         self._wire = self._wire_of(told)
@@ -314,7 +315,11 @@ class CriComposition:
         return greeting.name if greeting is not None else ""
 
     def _notice(self, pod: Pod, notice: ConfigNotice) -> None:
-        _log.warning(notice.message, pod=pod.display_name, reason=notice.reason)
+        if not notice.is_of_node:
+            _log.warning(notice.message, pod=pod.display_name, reason=notice.reason)
+        elif notice not in self._said_of_node:
+            self._said_of_node.add(notice)
+            _log.warning(notice.message, reason=notice.reason)
         events = self._events()
         if events is not None:
             events.tell(

@@ -88,7 +88,7 @@ def when_answered(
             return (Saying(NORMAL, "Pulled", _pulled(image, outcome, took)),)
         case CreateContainer(image_id=image_id), ContainerObserved(name=name, image=image):
             created = Saying(NORMAL, "Created", f"Created container: {name}")
-            return (created,) if image_id else (_present(image), created)
+            return (created,) if image_id else (_assumed(image), created)
         case StartContainer(), ContainerObserved(name=name):
             return (Saying(NORMAL, "Started", f"Started container {name}"),)
         case _:
@@ -181,6 +181,11 @@ def _when_no_sandbox(failure: RuntimeFailure) -> Saying:
         return Saying(WARNING, failure.reason, failure.message)
     message = f"Failed to create pod sandbox: {failure.message}"
     return Saying(WARNING, "FailedCreatePodSandBox", message)
+
+
+def _assumed(image: str) -> Saying:
+    """Return what is said of an image that nobody has looked for: a hollow container needs none."""
+    return Saying(NORMAL, "Pulled", f'hollow: image "{image}" counts as present, nothing is pulled')
 
 
 def _present(image: str) -> Saying:

@@ -37,6 +37,7 @@ WHERE: Final = Places(
 ZSH: Final = ("zsh/site-functions", "zsh/vendor-completions")
 """Where packages of Debian have what is in the first directory of others."""
 SCRIPTS: Final = ("postinst", "prerm", "postrm")
+AUTHORS: Final = "the authors of actorlet"
 
 
 def build(folder: Path) -> Path:
@@ -141,9 +142,13 @@ Description: {str(project()["project"]["description"])[2:]}
 
 
 def _maintainer(variables: Mapping[str, str]) -> str:
-    """Return who built the package, by the variables that Debian's own tools obey."""
-    name = variables.get("DEBFULLNAME") or "actorlet"
-    return f"{name} <{variables.get('DEBEMAIL') or 'actorlet@localhost'}>"
+    """Return who answers for the package: by the variables of Debian's tools, or else the commit's author."""
+    address = variables.get("DEBEMAIL") or variables.get("EMAIL")
+    committed = _said_by("git", "-C", str(ROOT), "log", "-1", "--format=%an <%ae>", may_fail=True)
+    if not address and committed.strip():
+        return committed.strip()
+    name = variables.get("DEBFULLNAME") or variables.get("NAME") or AUTHORS
+    return f"{name} <{address or 'root@localhost'}>"
 
 
 def _needed(release: Path) -> list[str]:

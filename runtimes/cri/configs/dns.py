@@ -20,6 +20,12 @@ LONGEST_SEARCHES: Final = 2048
 """Characters of all domains, with a space between."""
 _CLUSTER_OPTIONS: Final = ("ndots:5",)
 
+_NO_CLUSTER_DNS: Final = ConfigNotice(
+    "MissingClusterDNS",
+    "clusterDNS is not set on this node: its pods ask the node's own name servers, which know no Services",
+    is_of_node=True,
+)
+
 
 def pod_dns(pod: Pod, node: CriNode) -> tuple[ResolvConf, tuple[ConfigNotice, ...]]:
     """Return how ``pod`` resolves names, and what people should know of that."""
@@ -35,12 +41,7 @@ def _by_policy(pod: Pod, node: CriNode) -> tuple[ResolvConf, tuple[ConfigNotice,
     if policy == "Default" or (policy == "ClusterFirst" and is_on_host_network(spec)):
         return _of_node(node), ()
     if not node.dns.cluster_servers:
-        text = (
-            f'pod: "{pod.name}_{pod.namespace}({pod.uid})". kubelet does not have ClusterDNS IP '
-            'configured and cannot create Pod using "ClusterFirst" policy. Falling back to '
-            '"Default" policy.'
-        )
-        return _of_node(node), (ConfigNotice("MissingClusterDNS", text),)
+        return _of_node(node), (_NO_CLUSTER_DNS,) if node.dns.is_of_cluster else ()
     searches = node.dns.node.searches if node.dns.node is not None else ()
     return (
         ResolvConf(

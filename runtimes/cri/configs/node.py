@@ -32,6 +32,8 @@ class NodeDns:
     """What the file ``resolvConf`` says; None if the node has said that there is none."""
     file: str = ""
     """That file, which is read again for each pod; empty if it is not."""
+    is_of_cluster: bool = True
+    """Whether there is a cluster, whose names a pod may ask for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ class ConfigNotice(NamedTuple):
 
     reason: str
     message: str
+    is_of_node: bool = False
+    """Whether it is so for all pods of the node: then the log has it once."""
 
 
 @contextmanager

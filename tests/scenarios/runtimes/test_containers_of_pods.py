@@ -34,7 +34,7 @@ def test_a_pod_runs_and_says_so_in_a_kubelets_words(stage: ContainersStage) -> N
     assert told.containers["main"].wait is None
     image = "registry.example/web:1"
     assert stage.said() == [
-        ("Pulled", f'Container image "{image}" already present on machine'),
+        ("Pulled", f'hollow: image "{image}" counts as present, nothing is pulled'),
         ("Created", "Created container: main"),
         ("Started", "Started container main"),
     ]

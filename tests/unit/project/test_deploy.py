@@ -82,6 +82,10 @@ def test_the_unit_and_a_kubelet_are_never_up_together() -> None:
     assert "kubelet.service" in settings_of_unit("After")
 
 
+def test_the_unit_ends_before_the_container_runtime_does() -> None:
+    assert {"containerd.service", "crio.service"} <= set(settings_of_unit("After"))
+
+
 def test_the_unit_never_gives_up() -> None:
     # A configuration that cannot be used for a moment, code 2 included, costs a node that moment.
     assert settings_of_unit("Restart") == ["always"]

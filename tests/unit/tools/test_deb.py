@@ -11,12 +11,19 @@ import pytest
 from tools.installing.companions import TEMPLATES
 from tools.installing.deb import SCRIPTS, WHERE, control_file
 from tools.installing.places import places
+from tools.installing.release import ROOT
 
 
 def fields(text: str) -> dict[str, str]:
     """Return the fields of one line."""
     lines = [line for line in text.splitlines() if not line.startswith(" ")]
     return {name: value for name, _, value in (line.partition(": ") for line in lines)}
+
+
+def git(*words: str) -> str:
+    """Return what git says of the checkout; nothing if this is none."""
+    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def test_the_package_needs_the_python_that_it_was_made_for_and_no_other() -> None:
@@ -26,12 +33,30 @@ def test_the_package_needs_the_python_that_it_was_made_for_and_no_other() -> Non
 
 
 def test_who_built_it_is_said_as_debians_own_tools_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DEBFULLNAME", raising=False)
-    monkeypatch.delenv("DEBEMAIL", raising=False)
-    assert fields(control_file("a", "3.11", [], 1))["Maintainer"] == "actorlet <actorlet@localhost>"
+    for name in ("DEBFULLNAME", "NAME", "DEBEMAIL", "EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    author = git("log", "-1", "--format=%an <%ae>") or "the authors of actorlet <root@localhost>"
+    assert fields(control_file("a", "3.11", [], 1))["Maintainer"] == author
     monkeypatch.setenv("DEBFULLNAME", "Some Body")
     monkeypatch.setenv("DEBEMAIL", "some@body.example")
     assert "Maintainer: Some Body <some@body.example>\n" in control_file("a", "3.11", [], 1)
+
+
+def test_the_package_names_what_runs_containers_and_their_network() -> None:
+    suggested = fields(control_file("a", "3.11", [], 1))["Suggests"].split(", ")
+    assert {"containerd", "containernetworking-plugins"} <= set(suggested)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_told"), [(("configure",), True), (("configure", "0.1"), False)]
+)
+def test_whoever_installs_it_first_is_told_what_to_do_next(
+    words: tuple[str, ...],
+    is_told: bool,  # noqa: FBT001
+) -> None:
+    script = TEMPLATES / "debian" / "postinst"
+    done = subprocess.run(["sh", script, *words], capture_output=True, text=True, check=True)
+    assert ("systemctl enable --now actorlet" in done.stdout) == is_told
 
 
 def test_the_package_is_where_make_install_puts_a_prefix_of_the_system() -> None:

@@ -67,9 +67,15 @@ def test_without_servers_of_the_cluster_the_nodes_are_asked_and_people_are_told(
     assert resolving == NODES_OWN
     assert notice.reason == "MissingClusterDNS"
     assert notice.message == (
-        'pod: "web_default(u1)". kubelet does not have ClusterDNS IP configured and cannot create '
-        'Pod using "ClusterFirst" policy. Falling back to "Default" policy.'
+        "clusterDNS is not set on this node: its pods ask the node's own name servers, which know no "
+        "Services"
     )
+    assert notice.is_of_node
+
+
+def test_where_there_is_no_cluster_nobody_is_told_that_its_servers_are_missing() -> None:
+    alone = with_dns(cluster_servers=(), is_of_cluster=False)
+    assert pod_dns(make_pod(), alone) == (NODES_OWN, ())
 
 
 def test_a_node_without_a_file_resolves_nothing() -> None:
