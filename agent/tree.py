@@ -41,6 +41,7 @@ from server.backend import EndpointBackend
 from settings.agent import Settings, effective_configuration
 from settings.cluster import ClusterSettings
 from settings.runtime import RuntimeKind, RuntimeSettings
+from settings.version import Releases
 from sources.apiserver.source import API_SOURCE
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
@@ -78,6 +79,7 @@ class AgentTree:
         self._uids = _static_uids(settings)
         self._feed_memory = FeedMemory()
         self._recorder_memory = RecorderMemory()
+        self._releases = Releases()
         self.joined = self._join(settings.cluster) if settings.cluster else None
         self._objects = ObjectTree(
             settings,
@@ -264,6 +266,7 @@ class AgentTree:
             node_name=self._settings.node_name,
             configuration=effective_configuration(self._settings),
             chaos=self._settings.enable_chaos,
+            releases=self._releases,
             cluster=self.joined.ports() if self.joined else None,
             objects=self._objects.ports(),
             feed=feed,

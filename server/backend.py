@@ -57,6 +57,7 @@ from messages.probing import (
     DescribeProbes,
     ProbesDescribed,
 )
+from messages.releases import ReleaseState
 from messages.sources import DescribeSource, SourceDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
 from messages.tokens import DescribeTokens, TokensDescribed
@@ -105,6 +106,8 @@ class EndpointBackend:
     """The answer of ``/configz``."""
     chaos: bool
     """Whether actors may be crashed on request."""
+    releases: Callable[[], ReleaseState]
+    """Tells which release runs, and which one is installed."""
     objects: Mapping[ObjectKind, Port[ObjectManagerMessage]]
     """The managers of Secrets and of ConfigMaps."""
     feed: Port[EventFeedMessage]

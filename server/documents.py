@@ -8,6 +8,7 @@ from typing import Any
 
 from kernel import ActorDescription
 from manifests.times import rfc3339_milli
+from messages.releases import ReleaseState
 from messages.sources import ManifestVerdict, SourceDescribed
 from server.answers import Unanswered
 from server.verdicts import manifest
@@ -44,6 +45,22 @@ def _source(source: SourceDescribed | Unanswered, choice: Choice) -> dict[str, A
         "manifests": [
             manifest(verdict, source.name) for verdict in source.manifests if choice(verdict)
         ],
+    }
+
+
+def release(state: ReleaseState) -> dict[str, Any]:
+    """Return which release runs, and which one a restart would run, as ``/ui/agent`` tells it."""
+    running, installed = state.running, state.installed
+    gone = ", which is not installed any more" if installed is None else ""
+    due = f"{installed} is installed: a restart is due" if state.is_restart_due else ""
+    return {
+        "running": running.version,
+        "code": running.code,
+        "installed": None if installed is None else installed.version,
+        "installedCode": None if installed is None else installed.code,
+        "restartDue": state.is_restart_due,
+        "text": f"{running}{gone}",
+        "advice": due,
     }
 
 

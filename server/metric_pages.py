@@ -47,6 +47,7 @@ class MetricPages:
         telemetry = self._backend.system.telemetry
         measured = metrics.Measurements(
             node_name=self._backend.node_name,
+            releases=self._backend.releases(),
             pods=pods,
             running=running,
             sources=sources,

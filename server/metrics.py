@@ -22,6 +22,7 @@ from messages.event_feed import FeedDescribed
 from messages.objects import ObjectsDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pods import Pod
+from messages.releases import ReleaseState
 from messages.sources import SourceDescribed, Verdict
 from messages.statuses import StatusesDescribed
 from server.answers import Unanswered
@@ -37,6 +38,7 @@ class Measurements:
     """Everything that the metrics are made of."""
 
     node_name: str
+    releases: ReleaseState
     pods: PodsDescribed | Unanswered
     sources: Sequence[SourceDescribed | Unanswered]
     tree: TreeSummary | Unanswered
@@ -71,6 +73,7 @@ def exposition(measured: Measurements) -> bytes:
 def families(measured: Measurements) -> Iterable[Metric]:
     """Yield the metrics of the agent."""
     yield from _node(measured.node_name)
+    yield from _releases(measured.releases)
     yield from _pods(measured.pods, measured.running.statuses)
     yield from _running(measured)
     yield from _sources(measured.sources)
@@ -85,6 +88,21 @@ def families(measured: Measurements) -> Iterable[Metric]:
 
 def _node(name: str) -> Iterable[Metric]:
     yield gauge("kubelet_node_name", "The node's name. Always 1.", ("node",), {(name,): 1})
+
+
+def _releases(state: ReleaseState) -> Iterable[Metric]:
+    yield gauge(
+        "actorlet_build_info",
+        "The release that runs: its version, and what tells its code from any other. Always 1.",
+        ("version", "code"),
+        {(state.running.version, state.running.code): 1},
+    )
+    yield gauge(
+        "actorlet_restart_due",
+        "Whether another release is installed where this one was started from.",
+        (),
+        {(): state.is_restart_due},
+    )
 
 
 def _running(measured: Measurements) -> Iterable[Metric]:

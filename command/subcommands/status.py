@@ -68,19 +68,17 @@ def command(context: click.Context, api: AgentApi, *, strict: bool, output: str)
         sources=rows_document(api, "/sourcez?troubled=true", "sources"),
     )
     why = first_causes(api) if state.troubled_pods() else {}
-    runtime = part(api.optional("/ui/agent") or {}, "runtime")
+    agent = api.optional("/ui/agent") or {}
 
     def draw(drawing: Drawing, _wide: bool) -> None:  # noqa: FBT001
         _draw_health(drawing, api.name, ready, healthy)
         _draw_sources(drawing, state.troubled_sources())
-        drawing.pairs(
-            [("node", state.node), ("runtime", text(runtime, "text")), *state.counts()],
-            styles={"runtime": runtime_style(runtime)},
-        )
+        _draw_facts(drawing, state, agent)
         _draw_pods(drawing, state.troubled_pods(), why)
         _draw_manifests(drawing, state.troubled_manifests())
 
-    document = {**_document(api.name, ready, healthy, state, why), "runtime": dict(runtime)}
+    told = {name: dict(part(agent, name)) for name in ("version", "runtime")}
+    document = {**_document(api.name, ready, healthy, state, why), **told}
     show(ShownAnswer(document=document, names=lambda: (), draw=draw), output)
     is_well = ready.is_well and healthy.is_well and not (strict and state.is_troubled())
     context.exit(OK if is_well else NOT_WELL)
@@ -176,6 +174,16 @@ def _draw_health(drawing: Drawing, name: str, ready: HealthReport, healthy: Heal
 def _draw_sources(drawing: Drawing, troubled: list[Document]) -> None:
     for each in troubled:
         drawing.item(f"source/{text(each, 'name')}: {text(each, 'error')}", style=DOUBTFUL)
+
+
+def _draw_facts(drawing: Drawing, state: AgentState, agent: Document) -> None:
+    """Draw what runs, and where. ``agent`` is what ``/ui/agent`` has answered."""
+    version, runtime = part(agent, "version"), part(agent, "runtime")
+    if due := text(version, "advice"):
+        drawing.item(f"actorlet {due}", style=DOUBTFUL)
+    told = [("version", text(version, "text")), ("runtime", text(runtime, "text"))]
+    styles = {"runtime": runtime_style(runtime)}
+    drawing.pairs([("node", state.node), *told, *state.counts()], styles=styles)
 
 
 def _not(report: HealthReport) -> str:

@@ -23,6 +23,8 @@ def agent_lines(state: TopState) -> list[Line]:
     if said:
         lines += [(LinePiece(each, DOUBTFUL),) for each in wrapped(said, width)[:2]]
     lines += [(LinePiece(cut(each, width), BAD),) for each in list(troubles(state.agent))[:2]]
+    if due := text(state.agent, "version", "advice"):
+        lines += [(LinePiece(cut(f"actorlet {due}.", width), DOUBTFUL),)]
     if (reach := state.current.page.reach) and state.detail is None:
         lines += [(LinePiece(cut(f"{reach}.", width), FAINT),)]
     return lines
@@ -115,6 +117,8 @@ def _process(state: TopState) -> Iterator[str]:
         yield f"mem {resident / 2**20:,.0f}M"
     if (age := number(process, "ageSeconds")) is not None:
         yield f"up {span(age)}"
+    if version := text(state.agent, "version", "running"):
+        yield f"version {version}"
 
 
 def troubles(agent: Document) -> Iterator[str]:

@@ -12,6 +12,7 @@ from manifests.times import rfc3339_milli
 from messages.pods import JsonObject, Pod
 from messages.probing import AnswersDescribed, ProbesDescribed
 from messages.statuses import StatusesDescribed
+from server import documents
 from server.answers import Unanswered, answered
 from server.backend import EndpointBackend
 from server.health_questions import cluster_checks, healthiness, readiness
@@ -80,6 +81,7 @@ class UiPages:
         )
         document = {
             "node": backend.node_name,
+            "version": documents.release(backend.releases()),
             "runtime": runtime_shown(backend.runtime_kind, *runtimes),
             "page": self._tag,
             "process": process_usage(),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from settings.version import version
 from tests.support.agent.process import AgentProcess, eventually, manifest
 from tests.support.browser.chromium import PATIENCE_MS
 from tests.support.browser.fixtures import Opener
@@ -42,6 +43,24 @@ def answers_differently(
         route.fulfill(response=answer, body=json.dumps(change(answer.json())))
 
     page.route(lambda url: url.split("?")[0].endswith(path), changed)
+
+
+def test_the_first_view_says_that_a_restart_is_due_and_the_agent_s_which_version_runs(
+    agent: AgentProcess, look_at: Opener
+) -> None:
+    agent.start_on_manifests()
+    page = look_at(agent, "#/agent")
+    shows(page.locator("main dl"), "Version", version())
+    expect(page.get_by_text("restart is due")).to_have_count(0)
+
+    due = {"text": "1.0 (aaa)", "advice": "1.1 (bbb) is installed: a restart is due"}
+    answers_differently(
+        page, "/ui/agent", lambda told: {**told, "version": {**due, "restartDue": True}}
+    )
+    shows(page.locator("main dl"), "1.0 (aaa); 1.1 (bbb) is installed: a restart is due")
+    page.goto(page.url.replace("#/agent", "#/"))
+    shows(looks(page), "Restart due", "actorlet 1.0 (aaa)", "1.1 (bbb) is installed")
+    page.unroute_all(behavior="ignoreErrors")
 
 
 def test_an_agent_that_is_slow_is_told_and_heals(agent: AgentProcess, look_at: Opener) -> None:

@@ -153,6 +153,17 @@ def test_pods_of_the_api_server_are_no_manifests(capsys: Capture) -> None:
             assert json.loads(capsys.readouterr().out)["manifests"] == many
 
 
+def test_status_says_which_version_runs_and_that_a_restart_is_due(capsys: Capture) -> None:
+    version = {"text": "1.0 (aaa)", "advice": "1.1 (bbb) is installed: a restart is due"}
+    with answering(says({**well(), "/ui/agent": {"version": version}})) as server:
+        assert asked(server, "status --strict") == 0
+        said = capsys.readouterr().out.splitlines()
+        assert asked(server, "status -o json") == 0
+        assert json.loads(capsys.readouterr().out)["version"] == version
+    assert "- actorlet 1.1 (bbb) is installed: a restart is due" in said
+    assert "version    1.0 (aaa)" in said
+
+
 def test_what_is_out_of_date_says_so(capsys: Capture) -> None:
     stale = http(200, json.dumps(body("pods")), "Actorlet-Statuses: last known, x does not answer")
     with answering(says({"/pods": stale})) as server:

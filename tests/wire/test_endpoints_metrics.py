@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from settings.version import version
 from tests.support.agent.process import eventually, manifest
 from tests.support.agent.served import Served, served_agent
 from tests.support.wire.client import NotYet
@@ -17,6 +18,8 @@ NAMES = {
     "actorlet_change_hooks": "counter",
     "actorlet_rollouts_waiting": "gauge",
     "kubelet_node_name": "gauge",
+    "actorlet_build_info": "gauge",
+    "actorlet_restart_due": "gauge",
     "kubelet_desired_pods": "gauge",
     "kubelet_active_pods": "gauge",
     "kubelet_mirror_pods": "gauge",
@@ -102,6 +105,8 @@ def test_the_names_are_those_that_dashboards_know(agent: Served) -> None:
 
 def test_gauges_are_what_the_actors_say_at_this_moment(agent: Served, tmp_path: Path) -> None:
     assert values(agent, "kubelet_node_name") == {("node1",): 1.0}
+    assert values(agent, "actorlet_build_info") == {("", version()): 1.0}
+    assert values(agent, "actorlet_restart_due") == {(): 0.0}
     assert values(agent, "kubelet_desired_pods") == {("",): 0.0, ("true",): 1.0}
     assert values(agent, "kubelet_active_pods") == {("",): 0.0, ("true",): 1.0}
     assert values(agent, "actorlet_source_ready") == {("file",): 1.0}

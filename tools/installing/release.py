@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from settings.version import RELEASE
 from tools.installing.failures import InstallError
 from tools.installing.interpreters import check_python
 
@@ -19,6 +21,8 @@ ROOT: Final = Path(__file__).parents[2]
 """The checkout."""
 ALONE: Final = ("run.py", "pyproject.toml", "LICENSE", "README.md")
 """Files beside the rooms. The version stands in pyproject.toml."""
+NEEDS: Final = ("requirements.txt", "constraints.txt")
+"""What the environment is made by."""
 LEFT_OUT: Final = ("kubernetes/aio",)
 """The second half of the Kubernetes client, for programs of another kind: a fifth of the environment."""
 
@@ -63,6 +67,18 @@ def _copy_code(target: Path) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
         copy.chmod(0o644)
+    name = target / RELEASE
+    name.write_text(f"{version()} {code_of([*files, *(ROOT / each for each in NEEDS)])}\n")
+    name.chmod(0o644)
+
+
+def code_of(files: Iterable[Path]) -> str:
+    """Return what tells the code in these files of the checkout from any other, also of the same version."""
+    digest = hashlib.sha256(f"Python {sys.version_info[:2]}".encode())
+    for file in files:
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(ROOT)} {len(content)}\0".encode() + content)
+    return digest.hexdigest()[:12]
 
 
 def _make_environment(environment: Path) -> None:

@@ -17,6 +17,7 @@ from messages.pod_lives import PodLivesDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import RuntimeDescribed
 from messages.probing import AnswersDescribed, AttemptsBegun, CommandsWaiting, ProbesDescribed
+from messages.releases import Release, ReleaseState
 from messages.statuses import (
     START_BOUNDS,
     StartLatencies,
@@ -98,6 +99,7 @@ CLUSTER: Final = ClusterState(
 
 MEASURED: Final = Measurements(
     node_name="node",
+    releases=ReleaseState(Release("1.0"), Release("1.0")),
     pods=PodsDescribed(
         pods=(),
         mirrors=(),

@@ -56,6 +56,8 @@ const PARTS = {
     const document = await ask('/ui/agent');
     const checks = [...document.health.checks, ...document.readiness.checks, ...document.cluster].filter((check) => !check.ok);
     const found = checks.map((check) => ({ key: `check ${check.name}`, tone: 'bad', word: 'Failed', about: check.name, link: '#/agent', text: check.text }));
+    const { version } = document;
+    if (version?.restartDue) found.push({ key: 'restart', tone: 'warn', word: 'Restart due', about: `actorlet ${version.text}`, link: '#/agent', text: version.advice });
     return { found: found.slice(0, MOST), total: found.length };
   },
   async manifests() {

@@ -60,6 +60,7 @@ export function agentView() {
       ...runtimeFacts(document),
       ['Healthy', document.health.ok ? 'yes' : 'no: see the checks'],
       ['Ready', document.readiness.ok ? 'yes' : 'no: see the checks'],
+      ['Version', [document.version?.text, document.version?.advice].filter(Boolean).join('; ')],
       ...processFacts(document),
       ['Actors may be crashed on request', document.chaos ? 'yes (--enable-chaos)' : 'no'],
     ]);

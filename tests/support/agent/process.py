@@ -99,13 +99,17 @@ class AgentProcess:
         environment: Mapping[str, str] | None = None,
         stderr: IO[bytes] | int | None = None,
         launcher: Sequence[str] = (),
+        code: Path = ROOT,
     ) -> Self:
-        """Start it, by ``launcher`` if that is given; its log goes to ``log_file`` or ``stderr``."""
+        """Start it, by ``launcher`` if that is given; its log goes to ``log_file`` or ``stderr``.
+
+        ``code`` is the folder that has ``run.py``.
+        """
         command = [
             *dies_with_us(),
             *launcher,
             sys.executable,
-            str(ROOT / "run.py"),
+            str(code / "run.py"),
             "--hostname-override=node1",
             f"--root-dir={self.root_dir}",
             f"--read-only-port={self.port}",

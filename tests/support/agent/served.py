@@ -43,6 +43,7 @@ from server.cluster_state import ClusterPorts
 from settings.agent import Settings
 from settings.flags.command_line import parse
 from settings.load import settings_of
+from settings.version import Releases
 from tests.support.wire.client import PATIENCE, Answer, NotYet, fetch
 
 AMPLE = Seconds(5.0)
@@ -236,6 +237,7 @@ class _StandInActors:
             sources={},
             node_name="node1",
             configuration=configuration,
+            releases=Releases(),
             chaos=True,
             cluster=ports if self._stand_ins.watches else None,
             objects={kind: system.address(key) for kind, key in self._managers.items()},

@@ -16,6 +16,7 @@ from kernel import (
 )
 from messages.container_runtime_health import ContainerRuntimeDescribed, PlegDescribed
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, PodUid
+from messages.releases import Release, ReleaseState
 from messages.sources import (
     Epoch,
     ManifestVerdict,
@@ -305,6 +306,7 @@ def test_who_does_not_answer_is_not_well() -> None:
 
 NOTHING = Measurements(
     node_name="node1",
+    releases=ReleaseState(Release("1.0", "aaa"), Release("1.1", "bbb")),
     pods=NO_PODS,
     sources=(),
     tree=tree(),
@@ -347,6 +349,8 @@ def test_who_does_not_answer_has_no_metrics_rather_than_zeros() -> None:
     measured = dataclasses.replace(NOTHING, pods=SILENT, tree=SILENT, sources=(SILENT,))
     assert samples(measured) == {
         ("kubelet_node_name", "node1"): 1.0,
+        ("actorlet_build_info", "aaa", "1.0"): 1.0,
+        ("actorlet_restart_due",): 1.0,
         ("actorlet_source_ready", "http"): 0.0,
     }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from settings.version import RELEASE
 from tests.support.project.checkout import rooms
 from tools.installing import companions, install, release, templates
 from tools.installing.failures import InstallError
@@ -258,3 +259,14 @@ def test_a_process_that_runs_from_a_folder_is_found_by_its_words(tmp_path: Path)
 def test_destdir_is_the_root_if_there_is_none() -> None:
     assert destination({}) == Path("/")
     assert destination({"DESTDIR": "/tmp/x"}) == Path("/tmp/x")
+
+
+def test_a_release_is_told_from_any_other_by_its_code_and_by_what_it_needs(tmp_path: Path) -> None:
+    first, again = tmp_path / "first", tmp_path / "again"
+    for target in (first, again):
+        release._copy_code(target)
+    said, code = (first / RELEASE).read_text().split()
+    assert (said, len(code)) == (release.version(), 12)
+    assert (again / RELEASE).read_bytes() == (first / RELEASE).read_bytes()
+    files = [release.ROOT / each for each in release.ALONE]
+    assert release.code_of(files) != release.code_of(files[1:])

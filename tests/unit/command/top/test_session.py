@@ -356,6 +356,17 @@ def test_what_keeps_the_agent_from_being_ready_is_said() -> None:
     assert "source/file: no such\\x1b directory" in text
 
 
+def test_the_version_that_runs_is_said_and_that_a_restart_is_due() -> None:
+    stage = SessionStage(width=160)
+    due = {"running": "1.0", "advice": "1.1 (bbb) is installed: a restart is due"}
+    stage.agent.agent["version"] = due
+    text = stage.live().text()
+    assert "  version 1.0  " in text.splitlines()[1]
+    assert "actorlet 1.1 (bbb) is installed: a restart is due." in text.splitlines()
+    due["advice"] = ""
+    assert "restart is due" not in stage.press("r")
+
+
 def test_r_asks_for_everything_at_once_and_q_ends() -> None:
     stage = SessionStage().live()
     stage.passes(1.0)
