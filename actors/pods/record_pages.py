@@ -55,6 +55,8 @@ class KeptPod:
     """The statuses of containers that run, in the API's form, if only this process knows since when."""
     conditions: Mapping[str, tuple[str, Timestamp]] = field(default_factory=dict)
     """Status and time of each condition by its type, of a static pod: nobody else knows the times."""
+    ips: tuple[str, ...] = ()
+    """The addresses of a static pod: a sandbox that was stopped does not tell them any more."""
     ended: JsonObject | None = None
     """Its status, in the API's form, once it has ended by itself: it never runs again. None before."""
 
@@ -126,6 +128,7 @@ def _body(kept: KeptPod, ended: JsonObject | None) -> bytes:
         "outdated": sorted(kept.outdated),
         "running": list(kept.running),
         "conditions": dict(kept.conditions),
+        "ips": list(kept.ips),
         "ended": ended,
     }
     return json.dumps(document).encode("ascii")
@@ -159,6 +162,7 @@ def decoded_page(data: bytes) -> KeptPod | None:
             type_: (status, since)
             for type_, (status, since) in document.get("conditions", {}).items()
         },
+        ips=tuple(document.get("ips", ())),
         ended=document.get("ended"),
     )
 

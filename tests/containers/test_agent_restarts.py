@@ -109,11 +109,14 @@ def test_a_pod_that_has_ended_keeps_its_address_over_a_kill_of_the_agent(
     agent.containerd.add_network()
     agent.serve("before", restartPolicy="Never", hostNetwork=False)
     agent.serve("meanwhile", restartPolicy="Never", hostNetwork=False)
+    agent.serve("late", hostNetwork=False, activeDeadlineSeconds=5)
     agent.begins()
     agent.await_running("before", "meanwhile")
     agent.end("before", code)
     eventually(lambda: terminated(agent, "before"), PATIENT)
-    addresses = {name: agent.document(name)["status"]["podIP"] for name in ("before", "meanwhile")}
+    eventually(lambda: terminated(agent, "late"), PATIENT)
+    names = ("before", "meanwhile", "late")
+    addresses = {name: agent.document(name)["status"]["podIP"] for name in names}
     agent.dies()
     agent.end("meanwhile", code)
     eventually(lambda: agent.said("meanwhile")[-1:] == ["ends"], PATIENT)

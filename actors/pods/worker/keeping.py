@@ -86,12 +86,23 @@ class WorkerKeeping:
         if memory.hooks is not None:
             outdated, versions = memory.hooks.outdated, self._acted_on(versions)
         kept = kept_pod(memory.wish.pod, began, versions, verdicts, outdated, shown)
+        kept = replace(kept, ips=self._addresses())
         if self._keeps_starts:
             kept = replace(kept, running=self._running())
         if kept != memory.kept:
             memory.kept = kept
             if self._records is not None:
                 self._records.tell(KeepPod(kept=kept))
+
+    def _addresses(self) -> tuple[str, ...]:
+        """Return the addresses of a static pod: those that it has, or had last."""
+        memory = self._memory
+        if not memory.wish.pod.is_static:
+            return ()  # the API server has them
+        observed = memory.status.observed if memory.status is not None else None
+        sandbox = observed.sandbox if observed is not None else None
+        known = memory.kept.ips if memory.kept is not None else ()
+        return sandbox.ips or known if sandbox is not None else known
 
     def _running(self) -> tuple[JsonObject, ...]:
         """Return since when the pod's containers run, for the next process to show."""

@@ -14,7 +14,14 @@ from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.volumes import FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME
 from messages.events import EventType
 from messages.pod_lives import PodLife
-from messages.pod_runtime import NO_MARK, PodObserved, PodTrouble, ProbeVerdict
+from messages.pod_runtime import (
+    NO_MARK,
+    PodObserved,
+    PodTrouble,
+    ProbeVerdict,
+    SandboxObserved,
+    SandboxState,
+)
 from messages.pods import TERMINAL_PHASES, JsonObject, PodPhase, PodUid
 from messages.statuses import PodFailure, PodStatus, PodStatusIs
 from messages.units import Timestamp
@@ -90,8 +97,7 @@ class WorkerNews:
             return
         observed = self._with_troubles(observed)
         if memory.shown_before and observed is not None and observed.mark != NO_MARK:
-            shown, memory.shown_before = memory.shown_before, ()
-            memory.status = memory.status and replace(memory.status, conditions=shown)
+            self._take_what_was_kept()
         status = status_after(
             StatusSituation(
                 pod=memory.wish.pod,
@@ -107,6 +113,22 @@ class WorkerNews:
         before, memory.status = memory.status, status
         if before is None or not shows_same(before, status):
             self.tell_status()
+
+    def _take_what_was_kept(self) -> None:
+        """Go on from the conditions and addresses that an earlier process kept of a static pod."""
+        memory = self._memory
+        shown, memory.shown_before = memory.shown_before, ()
+        if memory.status is None:
+            return
+        ips = memory.kept.ips if memory.kept is not None else ()
+        observed = memory.status.observed
+        if ips and (observed is None or observed.sandbox is None):
+            sandbox = SandboxObserved(
+                id="", attempt=0, state=SandboxState.NOT_READY, created_at=Timestamp(0.0), ips=ips
+            )
+            known = observed or PodObserved(uid=memory.wish.pod.uid, mark=NO_MARK)
+            observed = replace(known, sandbox=sandbox)
+        memory.status = replace(memory.status, conditions=shown, observed=observed)
 
     def note_volumes(self, troubles: tuple[PodTrouble, ...], now: Timestamp) -> None:
         """Note the troubles of volumes, and tell the status if people see another one.
