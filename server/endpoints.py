@@ -177,7 +177,9 @@ class Endpoints:
         if volumes is None:
             raise web.HTTPNotFound(text="this agent makes no volumes")
         now = self._backend.system.clock.monotonic()
-        document = volumez(answered(volumes), now, request.query.get("uid", ""))
+        document = volumez(
+            answered(volumes), now, request.query.get("uid", ""), request.query.get("state", "")
+        )
         return await json_answer(request, document)
 
     async def probez(self, request: web.Request) -> web.StreamResponse:

@@ -8,9 +8,18 @@ from messages.units import Seconds
 from messages.volume_state import VolumeDescribed, VolumesDescribed
 
 
-def volumez(volumes: VolumesDescribed, now: Seconds, uid: str = "") -> dict[str, Any]:
-    """Return the JSON document, with the volumes of the pod with this ``uid``; of all pods if it is empty."""
-    wanted = (each for each in volumes.volumes if uid in {"", each.uid})
+def volumez(
+    volumes: VolumesDescribed, now: Seconds, uid: str = "", state: str = ""
+) -> dict[str, Any]:
+    """Return the JSON document, with the volumes of the pod with this ``uid`` that are in this ``state``.
+
+    One that is empty means any.
+    """
+    wanted = (
+        each
+        for each in volumes.volumes
+        if uid in {"", each.uid} and state in {"", each.state.value}
+    )
     ordered = sorted(wanted, key=lambda each: (each.pod, each.uid, each.name))
     return {"volumes": [_row(each, now) for each in ordered]}
 

@@ -60,7 +60,8 @@ def command(context: click.Context, api: AgentApi, *, strict: bool, output: str)
     """Say whether the agent is ready and healthy, and what of its pods and manifests is not well.
 
     The exit code is 1 if the agent is not ready, or not healthy. With --strict it is 1 also if anything
-    else is named: a pod that is not ready, a manifest to look at, a source that cannot be read.
+    else is named: a pod that is not ready, a manifest to look at, a source that cannot be read, a volume of
+    a driver that keeps a pod which is gone.
     """
     ready, healthy = health_report(api, "/readyz"), health_report(api, "/healthz")
     state = AgentState(
@@ -68,6 +69,7 @@ def command(context: click.Context, api: AgentApi, *, strict: bool, output: str)
         sources=rows_document(api, "/sourcez?troubled=true", "sources"),
     )
     why = first_causes(api) if state.troubled_pods() else {}
+    held = held_volumes(api, state)
     agent = api.optional("/ui/agent") or {}
 
     def draw(drawing: Drawing, _wide: bool) -> None:  # noqa: FBT001
@@ -75,12 +77,13 @@ def command(context: click.Context, api: AgentApi, *, strict: bool, output: str)
         _draw_sources(drawing, state.troubled_sources())
         _draw_facts(drawing, state, agent)
         _draw_pods(drawing, state.troubled_pods(), why)
+        _draw_held(drawing, held)
         _draw_manifests(drawing, state.troubled_manifests())
 
     told = {name: dict(part(agent, name)) for name in ("version", "runtime")}
-    document = {**_document(api.name, ready, healthy, state, why), **told}
+    document = {**_document(api.name, ready, healthy, state, why), "heldVolumes": held, **told}
     show(ShownAnswer(document=document, names=lambda: (), draw=draw), output)
-    is_well = ready.is_well and healthy.is_well and not (strict and state.is_troubled())
+    is_well = ready.is_well and healthy.is_well and not (strict and (held or state.is_troubled()))
     context.exit(OK if is_well else NOT_WELL)
 
 
@@ -200,6 +203,29 @@ def first_causes(api: AgentApi) -> dict[str, str]:
     return {
         text(each, "metadata", "uid"): why[0].text for each in explained if (why := reasons(each))
     }
+
+
+def held_volumes(api: AgentApi, state: AgentState) -> list[Document]:
+    """Return the volumes of drivers that keep pods which nobody lists any more.
+
+    Of pods that are listed, the first cause says so.
+    """
+    listed = {text(each, "metadata", "uid") for each in state.troubled_pods()}
+    told = api.optional("/volumez?state=held") or {}
+    return [
+        each
+        for each in parts(told, "volumes")
+        if text(each, "state") == "held" and text(each, "uid") not in listed
+    ]
+
+
+def _draw_held(drawing: Drawing, held: list[Document]) -> None:
+    if not held:
+        return
+    drawing.title(f"{counted(len(held), 'volume')} of drivers that keep pods which are gone")
+    for each in held[:MOST_NAMED]:
+        drawing.item(f"{text(each, 'uid')}: {text(each, 'trouble')}", style=DOUBTFUL)
+    _draw_more(drawing, len(held), "/volumez?state=held")
 
 
 def _draw_pods(drawing: Drawing, troubled: list[Document], why: dict[str, str]) -> None:

@@ -356,6 +356,24 @@ def test_a_directory_that_is_gone_is_told_by_status_beside_the_pods_that_run_on(
         assert agent.stops() == 0
 
 
+def test_a_volume_of_a_driver_that_keeps_a_pod_which_is_gone_is_told_by_status(
+    tmp_path: Path,
+) -> None:
+    with AgentProcess(tmp_path) as agent:
+        left = agent.root_dir / "pods/u9/volumes/kubernetes.io~nfs/share/file"
+        left.parent.mkdir(parents=True)
+        left.touch()
+        agent.write("web.yaml", manifest("web"))
+        agent.start_on_manifests("--hollow-volumes")
+        eventually(lambda: '"held"' in agent.get("/volumez")[1])
+        told = run(agent, "status", COLUMNS="500")
+        assert (told.returncode, run(agent, "status", "--strict").returncode) == (0, 1)
+        assert "1 volume of drivers that keep pods which are gone\n" in told.stdout
+        assert 'u9: UnmountVolume.TearDown failed for volume "share" : ' in told.stdout
+        assert left.exists()
+        assert agent.stops() == 0
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
 def test_whoever_may_not_use_the_socket_is_told_who_may(tmp_path: Path) -> None:
     closed = tmp_path / "closed"

@@ -76,7 +76,12 @@ ASKED: Final[Mapping[str, Asked]] = {
             "name": "only manifests whose path, pod or UID has this in it; may repeat",
         }
     ),
-    "/volumez": Asked(parameters={"uid": "only volumes of the pod with this UID"}),
+    "/volumez": Asked(
+        parameters={
+            "uid": "only volumes of the pod with this UID",
+            "state": "only volumes in this state, such as `held`",
+        }
+    ),
     "/ui/pods": Asked(
         parameters={
             **PAGED,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from messages.pods import PodUid
 from messages.statuses import TimesCounted
 from messages.units import Seconds
@@ -48,6 +50,14 @@ def test_a_volume_is_shown_with_what_readers_see_and_never_with_a_value() -> Non
             }
         ]
     }
+
+
+def test_volumes_may_be_asked_for_by_their_state() -> None:
+    held = replace(WEB, name="pv1", state=VolumeState.HELD)
+    both = replace(DESCRIBED, volumes=(WEB, held))
+    assert [each["name"] for each in volumez(both, Seconds(12.5), state="held")["volumes"]] == [
+        "pv1"
+    ]
 
 
 def test_volumes_are_counted_as_wanted_and_as_there() -> None:
