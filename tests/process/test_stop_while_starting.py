@@ -36,6 +36,7 @@ def starting(folder: Path, launcher: Launcher) -> Iterator[subprocess.Popen[byte
         sys.executable,
         str(ROOT / "run.py"),
         "--hostname-override=node1",
+        "--runtime=hollow",  # whatever this machine has
         f"--root-dir={folder / 'root'}",
         f"--pod-manifest-path={folder / 'web.yaml'}",
         f"--read-only-port={port}",
