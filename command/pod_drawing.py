@@ -61,7 +61,7 @@ def draw_pod(drawing: Drawing, known: PodEvidence, now: float, *, wide: bool) ->
     pod = known.pod
     drawing.line(f"{pod_name(pod)}: {state(pod)}, {readiness(pod)} ready", style="bold")
     for each in known.why:
-        drawing.item(each.text, style=DOUBTFUL if is_well(pod) else BAD)
+        drawing.item(each.told(now), style=DOUBTFUL if is_well(pod) else BAD)
         if each.advice:
             drawing.item(each.advice, mark=" ")
     if not known.why:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from command.failures import StrangeAnswerError
 from command.reading import Document, count, parts, text, value
-from command.wording import ago
+from command.wording import ago, moment, span
 
 SIGNALS = {1: "SIGHUP", 2: "SIGINT", 6: "SIGABRT", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 
@@ -33,6 +33,15 @@ class WhyNot:
 
     text: str
     advice: str = ""
+    at: str = ""
+    """When that comes which ``text`` ends with; empty if it ends with nothing of the kind."""
+
+    def told(self, now: float) -> str:
+        """Return the sentence with the time that is left: ``... and will be again in 3m12s``."""
+        due = moment(self.at)
+        if due is None:
+            return self.text
+        return f"{self.text} in {span(due - now)}" if due - now >= 1 else f"{self.text} in a moment"
 
 
 def reasons(told: Document) -> list[WhyNot]:
@@ -41,7 +50,10 @@ def reasons(told: Document) -> list[WhyNot]:
         raise StrangeAnswerError(
             "the agent does not say why pods do not run: it is of another version"
         )
-    return [WhyNot(text(each, "text"), text(each, "advice")) for each in parts(told, "why")]
+    return [
+        WhyNot(text(each, "text"), text(each, "advice"), text(each, "at"))
+        for each in parts(told, "why")
+    ]
 
 
 def ending(terminated: Document, now: float | None = None) -> str:

@@ -95,7 +95,7 @@ async def story_of(
         events=_events(pod, remembered), runtime_trouble=trouble, objects=objects
     )
     case = case_of(pod, shown, background, tuple(verdicts_on(pod, sources)))
-    why = [{"text": each.text, "advice": each.advice} for each in reasons(case, now)]
+    why = [each.document() for each in reasons(case, now)]
     return {"why": why, **pod_story(pod, remembered, volumes, sources)}
 
 

@@ -12,7 +12,7 @@ from command.agent_api import AgentApi
 from command.answers import rows_of
 from command.completing import pod_names
 from command.failures import NothingFoundError
-from command.options import output_option, server_option
+from command.options import namespace_option, output_option, server_option
 from command.pod_words import pod_name
 from command.reading import Document, part, parts, text
 from command.reasons import PodEvidence, reasons
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @click.command("pod", short_help="One pod, and why it is not running")
 @click.argument("name", shell_complete=pod_names)
-@click.option("-n", "--namespace", default="", help="The pod is in this namespace.")
+@namespace_option("The pod is in this namespace.")
 @server_option
 @output_option(only=(WIDE, JSON, YAML, NAME))
 def command(api: AgentApi, name: str, namespace: str, output: str) -> None:
@@ -107,7 +107,7 @@ def _show(known: PodEvidence, output: str, now: float) -> None:
 
     document: dict[str, Any] = {
         "pod": known.pod,
-        "why": [each.text for each in known.why],
+        "why": [each.told(now) for each in known.why],
         "advice": [each.advice for each in known.why],
         "manifests": known.manifests,
         "probes": parts(known.probes, "probes"),

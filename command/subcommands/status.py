@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -200,8 +201,11 @@ def first_causes(api: AgentApi) -> dict[str, str]:
     """
     told = api.optional(f"/ui/pods?troubled&limit={MOST_EXPLAINED}") or {}
     explained = [each for each in parts(told, "pods") if "why" in each]
+    now = time.time()
     return {
-        text(each, "metadata", "uid"): why[0].text for each in explained if (why := reasons(each))
+        text(each, "metadata", "uid"): why[0].told(now)
+        for each in explained
+        if (why := reasons(each))
     }
 
 

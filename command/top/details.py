@@ -74,7 +74,7 @@ def pod_lines(known: PodEvidence, now: float, width: int) -> Iterator[Line]:
     pod = known.pod
     yield from item(f"{pod_name(pod)}: {state(pod)}, {readiness(pod)} ready", width, BOLD, mark="")
     for each in known.why:
-        yield from item(each.text, width, DOUBTFUL if is_well(pod) else BAD)
+        yield from item(each.told(now), width, DOUBTFUL if is_well(pod) else BAD)
         yield from item(each.advice, width, mark="  ") if each.advice else ()
     if not known.why:
         yield line("It is well.", GOOD)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from dataclasses import replace
 from typing import Any, Final
 
+from manifests.durations import parse_duration
+from manifests.times import moment_of
 from messages.units import Seconds, Timestamp
 from server.reasons.known import PodCase, PodReason, ShownContainer, sentence
 
@@ -22,6 +25,7 @@ LATELY: Final = Seconds(600.0)
 _MEND: Final = "Look at lifecycle.postStart of the container"
 _RUNC: Final = "unable to start container process: "
 """Before it, runtimes say only through whom the container was to be started."""
+_PAUSE: Final = re.compile(r"back-off (\S+)")
 MOST_OF_A_MESSAGE: Final = 300
 """Characters of what a container said last. The rest is in its status."""
 
@@ -30,7 +34,10 @@ def ends(case: PodCase, now: Timestamp) -> Iterator[PodReason]:
     """Yield a reason for each container that has failed and does not run, or has failed lately."""
     for each in case.containers():
         if each.waiting.get("reason") == "CrashLoopBackOff" and each.last:
-            yield _told(case, each, each.last, _again(each))
+            at = _again_at(each)
+            when = "" if at is not None else " after a pause"
+            then = f". It was restarted {_times(each)} so far, and will be again{when}"
+            yield replace(_told(case, each, each.last, then), at=at)
         elif each.waiting.get("reason") == "PostStartHookError":
             yield PodReason(
                 f"{sentence(each.who)} was ended: {_of_hook(each.waiting.get('message'))}",
@@ -50,11 +57,14 @@ def _told(case: PodCase, container: ShownContainer, end: Mapping[str, Any], then
     return PodReason(f"{who} {ending(end)}{then}", advice or _look_at_its_log(case, container))
 
 
-def _again(container: ShownContainer) -> str:
-    message = str(container.waiting.get("message") or "")
-    pause = message.removeprefix("back-off ").split(" ", 1)[0] if "back-off" in message else ""
-    within = f"within {pause}" if pause else "after a pause"
-    return f". It was restarted {_times(container)} so far, and will be again {within}"
+def _again_at(container: ShownContainer) -> Timestamp | None:
+    """Return when a container is started again: its pause began with its end. None if nobody says it."""
+    told = _PAUSE.match(str(container.waiting.get("message") or ""))
+    ended = moment_of(container.last.get("finishedAt"))
+    try:
+        return Timestamp(ended + parse_duration(told[1])) if told and ended is not None else None
+    except ValueError:
+        return None
 
 
 def _runs_again(container: ShownContainer) -> str:
@@ -100,13 +110,13 @@ def _of_hook(said: object) -> str:
 
 def _is_of(at: Timestamp, end: Mapping[str, Any]) -> bool:
     """Return whether something happened in the life that ended so, as far as its whole seconds say."""
-    started = _moment(end.get("startedAt"))
-    finished = _moment(end.get("finishedAt"))
+    started = moment_of(end.get("startedAt"))
+    finished = moment_of(end.get("finishedAt"))
     return (started is None or at >= started - 1) and (finished is None or at <= finished + 1)
 
 
 def _is_lately(end: Mapping[str, Any], now: Timestamp) -> bool:
-    finished = _moment(end.get("finishedAt"))
+    finished = moment_of(end.get("finishedAt"))
     return finished is not None and now - finished < LATELY
 
 
@@ -147,10 +157,3 @@ def ending(end: Mapping[str, Any]) -> str:
     if len(message) > MOST_OF_A_MESSAGE:
         message = f"… {message[-MOST_OF_A_MESSAGE:]}"
     return f"{said}: {message}" if message else said
-
-
-def _moment(text: Any) -> float | None:
-    try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except ValueError:
-        return None

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from manifests.times import rfc3339
 from messages.events import NotedEvent
 from messages.pods import JsonObject
+from messages.units import Timestamp
 
 _IN_CONTAINER: Final = re.compile(
     r"spec\.(?:initContainers|containers|ephemeralContainers)\{(.+)\}"
@@ -22,6 +24,13 @@ class PodReason:
     text: str
     advice: str = ""
     """What to do about it, where that is known: a sentence, too."""
+    at: Timestamp | None = None
+    """When that comes which ``text`` ends with. Readers put behind it how long that is from now."""
+
+    def document(self) -> JsonObject:
+        """Return it as endpoints tell it."""
+        at = {} if self.at is None else {"at": rfc3339(self.at)}
+        return {"text": self.text, "advice": self.advice, **at}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

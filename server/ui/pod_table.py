@@ -126,7 +126,7 @@ def pod_row(
         "spec": {name: _named(document["spec"].get(name)) for name in _CONTAINERS},
         "source": pod.source or API,
         "status": document.get("status") or {},
-        "why": [{"text": each.text, "advice": each.advice} for each in found],
+        "why": [each.document() for each in found],
         "lastEvent": _event(events[-1]) if events else None,
     }
 

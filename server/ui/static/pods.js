@@ -1,6 +1,6 @@
 // What a pod is doing, in one word and one sentence, from its document.
 
-import { now } from './dom.js';
+import { now, timeOfDay } from './dom.js';
 
 const BUSY = new Set(['ContainerCreating', 'PodInitializing', 'Pending', 'Terminating']);
 
@@ -41,7 +41,7 @@ export function toneOf(word, { isReady = true } = {}) {
 export function rowOf(pod) {
   const status = pod.status ?? {};
   const containers = containersOf(pod);
-  const why = pod.why ?? [];
+  const why = (pod.why ?? []).map((each) => (each.at ? { ...each, text: `${each.text} at ${timeOfDay(each.at)}` } : each));
   const ready = (status.conditions ?? []).find((each) => each.type === 'Ready');
   return {
     uid: pod.metadata.uid,

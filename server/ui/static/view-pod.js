@@ -111,7 +111,7 @@ export function podView({ about, happenings }) {
     verdict.hidden = !isTroubled(row) && row.reason === '' && reasons.length === 0;
     word.update(row.reason || row.phase, toneOf(row.reason || row.phase, { isReady: row.ready }));
     setText(heading, row.ready ? 'What to look at' : 'Why it does not run');
-    keep(why, reasons, (each) => each.text, makeCause);
+    keep(why, row.why, (each) => each.text, makeCause);
     summary.show([
       ['Phase', row.phase],
       ['Ready', row.ready ? 'yes' : 'no'],

@@ -240,8 +240,19 @@ def test_a_crash_loop_is_told_with_its_code_its_last_words_its_restarts_and_its_
     assert told.startswith(
         "Container main ended with code 3 (Error): no database. It was restarted 3"
     )
-    assert told.endswith("restarted 3 times so far, and will be again within 20s")
+    assert told.endswith("restarted 3 times so far, and will be again")
+    (found,) = reasons(looping, NOW)
+    assert found.document()["at"] == "1970-01-12T13:46:50Z"  # 20 s after its end
     assert advices(looping) == ["actorlet logs shop/web -c main -p shows what it wrote"]
+
+
+@pytest.mark.parametrize("message", ["", "back-off soon", "it crashes"])
+def test_a_pause_that_nobody_tells_has_no_end(message: str) -> None:
+    looping = crashed(exitCode=3)
+    looping["state"]["waiting"]["message"] = message
+    (found,) = reasons(case(looping, phase="Running"), NOW)
+    assert found.text.endswith("and will be again after a pause")
+    assert "at" not in found.document()
 
 
 def test_of_a_long_message_its_end_is_told() -> None:
