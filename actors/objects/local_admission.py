@@ -23,7 +23,7 @@ def admit(
     """
     refusal = ""
     if described.object.kind is ObjectKind.SECRET and entry.is_open_to_others:
-        refusal = "every user of this machine can read or write this Secret: chmod o-rwx the file"
+        refusal = "the file of this Secret is open to others: chmod o-rwx the file"
     elif before is not None and before.object == described.object and before.value.immutable:
         refusal = _tampering(before.value, described.value)
     if refusal:

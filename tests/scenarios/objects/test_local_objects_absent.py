@@ -67,7 +67,7 @@ def test_a_refused_file_is_told_to_the_manager_of_its_kind_until_it_is_mended_or
 ) -> None:
     files.listings(ObjectKind.CONFIG_MAP)
     files.put("db.yaml", secret_text("db"), mode=0o644)
-    reason = "db.yaml: every user of this machine can read or write this Secret"
+    reason = "db.yaml: the file of this Secret is open to others"
     assert reason in refusals(files)["default/db"]
     (files.path / "db.yaml").chmod(0o640)
     files.notices()
@@ -94,7 +94,7 @@ def test_of_two_refused_files_with_one_object_the_first_says_why(
 ) -> None:
     files.keep("a.yaml", secret_text("db"), mode=0o644)
     files.put("b.yaml", secret_text("db") + BAD_BASE64)
-    assert "a.yaml: every user" in refusals(files)["default/db"]
+    assert "a.yaml: the file of this Secret is open" in refusals(files)["default/db"]
 
 
 def test_while_the_directory_cannot_be_listed_it_says_since_when(files: LocalObjectsStage) -> None:
