@@ -37,6 +37,7 @@ from server.control.console import (
     ContainerConsole,
     LogAsked,
     StillRuns,
+    not_started,
 )
 
 LOOK_AGAIN: Final = Seconds(0.25)
@@ -74,7 +75,13 @@ class AgentConsole(ContainerConsole):
     async def run(
         self, container_id: str, command: tuple[str, ...], within: Seconds
     ) -> CommandEnded:
-        answer = await self._ask(ExecInContainer(id=container_id, command=command), within)
+        try:
+            answer = await self._ask(ExecInContainer(id=container_id, command=command), within)
+        except ConsoleError as error:
+            ended = not_started(str(error))
+            if ended is None:
+                raise
+            return ended
         if not isinstance(answer, ExecEnded):
             raise ConsoleError("the runtime has no answer to that")
         return CommandEnded(exit_code=answer.exit_code, output=answer.output, note=answer.note)

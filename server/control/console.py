@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from messages.pods import Pod
 from messages.units import Seconds, Timestamp
@@ -39,6 +40,32 @@ class CommandEnded:
     output: str = field(repr=False)
     note: str = ""
     """What people should know of it, in one line; empty for nothing."""
+
+
+_NO_SUCH_PROGRAM: Final = re.compile(
+    r"executable file .*not found|no such file or directory", re.IGNORECASE
+)
+_NO_PROGRAM: Final = re.compile(
+    r"permission denied|is a directory|exec format error", re.IGNORECASE
+)
+_BEFORE: Final = re.compile(
+    r".*(?:unable to start container process|exec failed|crun): ", re.DOTALL
+)
+"""Before the cause, runtimes say only through whom the command was to be started."""
+
+
+def not_started(said: str) -> CommandEnded | None:
+    """Return how a command ended that could not be started, with the exit code that shells have for it.
+
+    ``said`` is what the runtime says. None if it says something else.
+    """
+    if "exec" not in said:
+        return None
+    cause = _BEFORE.sub("", said).removesuffix(": unknown").removeprefix("exec: ")
+    for pattern, code in ((_NO_SUCH_PROGRAM, 127), (_NO_PROGRAM, 126)):
+        if pattern.search(cause):
+            return CommandEnded(exit_code=code, output="", note=cause)
+    return None
 
 
 StillRuns = Callable[[], Awaitable[bool]]

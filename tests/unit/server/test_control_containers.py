@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.control.console import ConsoleError
+from server.control.console import CommandEnded, ConsoleError, not_started
 from server.control.containers import Instance, instance_of
 
 
@@ -78,3 +78,48 @@ def test_what_cannot_be_read_is_a_sentence(
     with pytest.raises(ConsoleError) as raised:
         instance_of(given, container, previous=previous)
     assert str(raised.value) == why
+
+
+RUNC = (
+    f'failed to exec in container: failed to start exec "{"a1" * 32}": OCI runtime exec failed: '
+    "exec failed: unable to start container process: "
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "why"),
+    [
+        (
+            f'{RUNC}exec: "nosuch": executable file not found in $PATH: unknown',
+            127,
+            '"nosuch": executable file not found in $PATH',
+        ),
+        (
+            f'{RUNC}exec: "/no": stat /no: no such file or directory: unknown',
+            127,
+            '"/no": stat /no: no such file or directory',
+        ),
+        (f'{RUNC}exec: "/etc": is a directory: unknown', 126, '"/etc": is a directory'),
+        (
+            "command error: crun: executable file `nosuch` not found in $PATH",
+            127,
+            "executable file `nosuch` not found in $PATH",
+        ),
+    ],
+)  # fmt: skip
+def test_a_command_that_cannot_be_started_has_the_exit_code_of_a_shell(
+    said: str, code: int, why: str
+) -> None:
+    assert not_started(said) == CommandEnded(exit_code=code, output="", note=why)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "container not running",
+        "failed to exec in container: cgroup is gone",
+        "no such file or directory",
+    ],
+)
+def test_another_trouble_of_a_runtime_is_no_end_of_a_command(said: str) -> None:
+    assert not_started(said) is None
