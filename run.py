@@ -48,10 +48,10 @@ def settings_of(arguments: Sequence[str]) -> Settings:
     Raises ``SystemExit`` when they only ask for something: help, verdicts on manifests, what would become of
     pods.
     """
-    from settings.flags.command_line import parse  # noqa: PLC0415
+    from settings.flags.command_line import PROGRAM, parse  # noqa: PLC0415
     from settings.load import load_settings  # noqa: PLC0415
 
-    line = parse(arguments)
+    line = parse(arguments, os.environ.get("ACTORLET_PROGRAM", PROGRAM))
     settings = load_settings(line)
     if line.validate is not None:
         from agent.manifest_rules import manifest_rules  # noqa: PLC0415

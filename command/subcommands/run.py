@@ -24,4 +24,5 @@ def command(arguments: tuple[str, ...]) -> None:
 
     The process becomes the agent: its signals, exit codes and memory are those of run.py.
     """
+    os.environ["ACTORLET_PROGRAM"] = "actorlet run"  # what its help calls it
     os.execv(sys.executable, [sys.executable, str(PROGRAM), *arguments])  # noqa: S606 - no shell

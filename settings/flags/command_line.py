@@ -21,6 +21,9 @@ from settings.flags.arguments import TypedFlag, taken_apart, typed_flags
 from settings.flags.definitions import COMMAND, FLAGS, SWITCHES, VALUED
 from settings.flags.flag import Flag
 
+PROGRAM = "run.py"
+"""What help calls the agent, unless it was started by another name."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
@@ -65,14 +68,14 @@ class CommandLine:
 _OWN = frozenset(CommandLine.__dataclass_fields__)
 
 
-def parse(arguments: Sequence[str]) -> CommandLine:
-    """Return the flags in ``arguments``, which do not include the program's name.
+def parse(arguments: Sequence[str], program: str = PROGRAM) -> CommandLine:
+    """Return the flags in ``arguments``, which do not include the name of the ``program``.
 
     Raises ``UsageError`` for a mistake, and ``SystemExit`` after it printed help or version.
     """
     with _complaining():
         taken = taken_apart(arguments, switches=SWITCHES, valued=VALUED)
-    given = given_flags(taken.own)
+    given = given_flags(taken.own, program)
     return CommandLine(
         **{flag.key: value for flag, value in given if flag.key in _OWN},
         fields={flag.field: value for flag, value in given if flag.field},
@@ -86,10 +89,10 @@ def typed_flags_of(arguments: Sequence[str]) -> list[TypedFlag]:
         return list(typed_flags(arguments, switches=SWITCHES, valued=VALUED))
 
 
-def given_flags(arguments: Sequence[str]) -> list[tuple[Flag, Any]]:
+def given_flags(arguments: Sequence[str], program: str = PROGRAM) -> list[tuple[Flag, Any]]:
     """Return the flags in ``arguments``, all of which are ours, with their values. Raises as ``parse``."""
     with _complaining():
-        values = COMMAND.make_context("run.py", list(arguments)).params
+        values = COMMAND.make_context(program, list(arguments)).params
     return [(flag, values[flag.key]) for flag in FLAGS if values[flag.key] is not None]
 
 

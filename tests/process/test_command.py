@@ -214,6 +214,7 @@ def test_a_command_imports_nothing_that_makes_it_slow(agent: AgentProcess) -> No
 def test_run_is_the_agent_itself(tmp_path: Path) -> None:
     ended = run(None, "run", "--help")
     assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("Usage: actorlet run [FLAGS]\n")
     assert "--pod-manifest-path" in ended.stdout
     assert run(None, "run", "--nothing").returncode == 2
     with AgentProcess(tmp_path) as agent:

@@ -111,6 +111,10 @@ def test_the_image_gets_everything_that_the_agent_is_made_of() -> None:
     assert packages - {"benchmarks"} | {"run.py", "pyproject.toml"} <= set(copied)
 
 
+def test_the_image_has_everything_compiled_since_nobody_may_write_there_later() -> None:
+    assert ("RUN", "python -m compileall -q .") in instructions()
+
+
 def test_the_image_runs_as_somebody_without_rights_and_says_how_it_is() -> None:
     last = dict(instructions())
     assert last["USER"] == "actorlet"
