@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Final
@@ -18,7 +19,7 @@ from command.failures import NoAnswerError
 from command.pod_words import pod_name
 from command.reading import Document, text
 from command.selecting import in_namespace, pods_path
-from command.server_names import DEFAULT_SERVER, server_name
+from command.server_names import DEFAULT_SERVER, ROOT_DIR, server_name
 
 SOON: Final = 0.2
 """Seconds after which nobody who has pressed a key waits any longer."""
@@ -61,8 +62,9 @@ def _listed(context: click.Context, path: str) -> list[Document]:
 
 def _agents(context: click.Context) -> list[AgentApi]:
     """Return what a subcommand would ask. One that uses the socket may be completed without rights to it."""
-    root_dir = context.params.get("root_dir")
-    places = [AgentApi(ControlPlace(root_dir), _patience())] if root_dir is not None else []
+    root_dir = Path(context.params.get("root_dir") or ROOT_DIR)
+    is_by_socket = "root_dir" in context.params
+    places = [AgentApi(ControlPlace(root_dir), _patience())] if is_by_socket else []
     own = context.params.get("api")
     if (
         isinstance(own, AgentApi)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Final
 
-from command.plain_tables import GAP, RowLines, cell_count, styled, wrapped
+from command.plain_tables import GAP, BrokenRows, RowLines, cell_count, styled, wrapped
 from command.tables import Column, Sheet, tone
 from command.wording import plain
 
@@ -39,10 +39,12 @@ class Drawing:
     def __init__(self, output: IO[str], environment: Mapping[str, str] = os.environ) -> None:
         self._output = output
         self._width = _width(output, environment)
+        self._wide_width = self._width if is_terminal(output) else UNLIMITED
+        """Of lines that only a terminal breaks: scripts want a line for each row."""
         self._has_colours = _has_colours(output, environment)
 
     def sheet(self, sheet: Sheet, *, wide: bool = False, is_quick: bool = False) -> None:
-        """Draw a table, without lines around it. The wide one is as wide as it has to be.
+        """Draw a table, without lines around it. A row of the wide one is several lines where it has to be.
 
         A quick one is made without rich, also where it is folded.
         """
@@ -115,10 +117,13 @@ class Drawing:
         keeps_words: bool = False,
     ) -> None:
         """Draw a table by itself. ``begin`` are those of its rows that say how wide columns are."""
-        limit = UNLIMITED if wide else self._width
-        maker = RowLines(
-            columns, begin, limit, has_colours=self._has_colours, keeps_words=keeps_words
-        )
+        maker: RowLines | BrokenRows
+        if wide:
+            maker = BrokenRows(columns, begin, self._wide_width, has_colours=self._has_colours)
+        else:
+            maker = RowLines(
+                columns, begin, self._width, has_colours=self._has_colours, keeps_words=keeps_words
+            )
         lines = chain(maker.titles(), chain.from_iterable(map(maker.lines, rows)))
         while said := "\n".join(islice(lines, AT_ONCE)):
             self._output.write(f"{said}\n")
@@ -174,8 +179,11 @@ def is_terminal(output: IO[str]) -> bool:
 
 
 def _has_colours(output: IO[str], environment: Mapping[str, str]) -> bool:
-    is_plain = environment.get("NO_COLOR") or environment.get("TERM") == "dumb"
-    return is_terminal(output) and not is_plain
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return is_terminal(output) and environment.get("TERM") != "dumb"
 
 
 def _width(output: IO[str], environment: Mapping[str, str]) -> int:

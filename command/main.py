@@ -12,7 +12,7 @@ import click
 from typing_extensions import override
 
 from command.failures import INTERRUPTED, OK, OWN_FAULT, WRONG_USAGE, NoAnswerError
-from command.options import CONTEXT
+from command.options import CONTEXT, colour_option
 from command.server_names import DEFAULT_SERVER
 from command.wording import plain
 
@@ -33,6 +33,24 @@ SUBCOMMANDS: Final = {
 }
 """The module of each subcommand, in the order of the help."""
 
+KUBECTL: Final = {
+    "get pods": "pods",
+    "get pod": "pods, and pod NAME",
+    "get events": "events",
+    "get nodes": "status",
+    "get secrets": "objects",
+    "get configmaps": "objects",
+    "get": "pods, objects, sources or events",
+    "describe node": "status",
+    "describe": "pod NAME",
+    "log": "logs POD",
+    "watch": "top, or actorlet events -f",
+    "attach": "logs POD -f",
+    "apply": "validate DIR, and a manifest goes into the agent's directory: actorlet sources names it",
+    "delete": "sources: a static pod goes with its manifest, which it names",
+}
+"""What those type who know kubectl, and what they find here."""
+
 COMPLETING: Final = "_ACTORLET_COMPLETE"
 """The variable by which a shell asks what may stand at a place of the command line."""
 
@@ -51,6 +69,24 @@ class Subcommands(click.Group):
             return None
         found = import_module(f"command.subcommands.{module}").command
         return found if isinstance(found, click.Command) else None
+
+    @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        match args:
+            case ["help"] if not ctx.resilient_parsing:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            case ["help", *names]:
+                args = [*names, "--help"]
+            case ["version"] if not ctx.resilient_parsing:
+                _version(ctx, click.Option(["--version"]), asked=True)
+            case [name, *rest] if name not in SUBCOMMANDS:
+                word = KUBECTL.get(" ".join([name, *rest[:1]])) or KUBECTL.get(name)
+                if word:
+                    raise click.UsageError(f"there is no {name} here: actorlet {word}")
+        return super().resolve_command(ctx, args)
 
 
 def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:  # noqa: FBT001
@@ -84,6 +120,7 @@ def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -
     show_default=True,
     help="Where the agent answers, for any subcommand that asks it.",
 )
+@colour_option
 @click.pass_context
 def actorlet(context: click.Context, server: str) -> None:
     """Run the node agent, and see what it does."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from command.server_names import DEFAULT_SERVER, PATIENCE, ROOT_DIR, server_name
+from command.failures import NoAnswerError
+from command.reading import text
+from command.server_names import DEFAULT_SERVER, PATIENCE, ROOT_DIR, is_loopback, server_name
 from command.showing import JSON, NAME, TABLE, WIDE, YAML
 
 if TYPE_CHECKING:
     from command.agent_api import AgentApi
+    from command.control_api import ControlPlace
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_ALL = "command.options.all_namespaces"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -38,24 +43,100 @@ def server_option(function: F) -> F:
     )(function)
 
 
-def root_dir_option(function: F) -> F:
-    """Give a subcommand the root directory of the agent whose socket it uses, as ``root_dir``."""
+def control_options(function: F) -> F:
+    """Give a subcommand what says whose socket it uses: ``api`` and ``root_dir``."""
     return click.option(
         "--root-dir",
         type=click.Path(path_type=Path, readable=False),  # whether it may be used is asked later
-        default=ROOT_DIR,
         envvar="ACTORLET_ROOT_DIR",
-        show_default=True,
-        help="The agent's own --root-dir, where its socket is. $ACTORLET_ROOT_DIR sets it too.",
+        help="The agent's own --root-dir, where its socket is. $ACTORLET_ROOT_DIR sets it too.  "
+        f"[default: {ROOT_DIR}, or what the agent at --server tells]",
+    )(server_option(function))
+
+
+def control_place(root_dir: Path | None, api: AgentApi) -> ControlPlace:
+    """Return where the socket is: below ``root_dir``, or where an agent of this machine says.
+
+    Such an agent is asked if ``api`` is not the usual one, or if nobody listens at the usual place.
+    """
+    from command.control_api import ControlPlace  # noqa: PLC0415 - not all ask
+
+    usual = ControlPlace(root_dir or Path(ROOT_DIR))
+    is_usual = api.name == DEFAULT_SERVER and usual.is_there()
+    if root_dir is not None or is_usual or not is_loopback(api.name):
+        return usual
+    try:
+        told = text(api.optional("/configz") or {}, "rootDir")
+    except NoAnswerError:
+        return usual
+    return ControlPlace(Path(told), is_told=True) if told else usual
+
+
+def _colour(_context: click.Context, _parameter: click.Parameter, wanted: bool | None) -> None:  # noqa: FBT001
+    """Say it in the variables that all that draws looks at."""
+    if wanted is not None:
+        os.environ.pop("NO_COLOR" if wanted else "FORCE_COLOR", None)
+        os.environ["FORCE_COLOR" if wanted else "NO_COLOR"] = "1"
+
+
+def colour_option(function: F) -> F:
+    """Let people choose whether a subcommand has colours."""
+    return click.option(
+        "--color/--no-color",
+        default=None,
+        is_eager=True,
+        expose_value=False,
+        callback=_colour,
+        help="Colours also in a pipe, or none. $NO_COLOR and $FORCE_COLOR say the same.",
     )(function)
 
 
-def output_option(*, only: tuple[str, ...] = (WIDE, JSON, YAML, NAME)) -> Callable[[F], F]:
-    """Return what gives a subcommand the form of its answer, as ``output``."""
+def _all(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:  # noqa: FBT001
+    context.meta[_ALL] = asked
+
+
+def _namespace(context: click.Context, _parameter: click.Parameter, said: str) -> str:
+    return "" if context.meta.get(_ALL) else said
+
+
+def all_namespaces_option(function: F) -> F:
+    """Let a subcommand that shows all namespaces be asked for that, as kubectl has to be."""
     return click.option(
+        "-A",
+        "--all-namespaces",
+        is_flag=True,
+        is_eager=True,
+        hidden=True,
+        expose_value=False,
+        callback=_all,
+    )(function)
+
+
+def namespace_option(says: str) -> Callable[[F], F]:
+    """Return what gives a subcommand a ``namespace``, empty for all. ``-A`` wins over it."""
+    one = click.option("-n", "--namespace", default="", callback=_namespace, help=says)
+    return lambda function: one(all_namespaces_option(function))
+
+
+def foreign_option(*names: str, says: str) -> Callable[[F], F]:
+    """Return what makes an option that kubectl has a sentence: what a subcommand has in its place."""
+
+    def refuse(_context: click.Context, _parameter: click.Parameter, asked: bool) -> None:  # noqa: FBT001
+        if asked:
+            raise click.UsageError(says)
+
+    return click.option(
+        *names, is_flag=True, is_eager=True, hidden=True, expose_value=False, callback=refuse
+    )
+
+
+def output_option(*, only: tuple[str, ...] = (WIDE, JSON, YAML, NAME)) -> Callable[[F], F]:
+    """Return what gives a subcommand the form of its answer, as ``output``, and its colours."""
+    form = click.option(
         "-o",
         "--output",
         type=click.Choice([TABLE, *only]),
         default=TABLE,
         help="The form of the answer: a table for people, or one for scripts.",
     )
+    return lambda function: form(colour_option(function))

@@ -16,6 +16,8 @@ from command.wording import plain
 
 GAP: Final = 2
 """Blanks between two columns."""
+INDENT: Final = 4
+"""Blanks before what a row has in its further lines."""
 NARROW: Final = 8
 """To so many cells those columns are made narrower that may be folded, before all others are too."""
 COLOURS: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
@@ -93,6 +95,54 @@ class RowLines:
             shown = styled(said, style)
             told.append(blanks + shown if column.is_right else shown + blanks * (place < last))
         return (" " * GAP).join(told).rstrip()
+
+
+class BrokenRows:
+    """Makes several lines of each row, where one would be too long: they are broken between columns."""
+
+    def __init__(
+        self, columns: Sequence[Column], first: Sequence[Cells], limit: int, *, has_colours: bool
+    ) -> None:
+        """``first`` are the rows that say how wide columns are; ``limit`` is how wide a line may be."""
+        widths = _widths(columns, first)
+        self._makers = [
+            (
+                part,
+                RowLines(
+                    columns[part],
+                    [row[part] for row in first],
+                    limit - (INDENT if part.start else 0),
+                    has_colours=has_colours,
+                ),
+            )
+            for part in _parts(widths, limit)
+        ]
+
+    def titles(self) -> Iterator[str]:
+        """Yield the lines of the head."""
+        for part, maker in self._makers:
+            yield from _indented(maker.titles(), part)
+
+    def lines(self, row: Cells) -> Iterator[str]:
+        """Yield the lines of a row."""
+        for part, maker in self._makers:
+            yield from _indented(maker.lines(row[part]), part)
+
+
+def _parts(widths: Sequence[int], limit: int) -> Iterator[slice]:
+    """Yield which columns stand in a line, for each line of a row."""
+    begin, left = 0, limit
+    for place, width in enumerate(widths):
+        if place > begin and width > left:
+            yield slice(begin, place)
+            begin, left = place, limit - INDENT
+        left -= width + GAP
+    yield slice(begin, len(widths))
+
+
+def _indented(lines: Iterable[str], part: slice) -> Iterator[str]:
+    blanks = " " * INDENT if part.start else ""
+    return (f"{blanks}{each}".rstrip() for each in lines if each or not part.start)
 
 
 def styled(said: str, style: str) -> str:

@@ -63,6 +63,12 @@ def server_name(said: str) -> ServerName:
     return ServerName(host, int(port) if port else _DEFAULT_PORT)
 
 
+def is_loopback(said: str) -> bool:
+    """Return whether ``said`` names an agent of this machine."""
+    host = server_name(said).host
+    return host in {"localhost", "::1"} or host.startswith("127.")
+
+
 def _is_host(host: str) -> bool:
     return bool(host) and host.isascii() and all(each.isalnum() or each in ".:-_%" for each in host)
 

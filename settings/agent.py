@@ -102,12 +102,15 @@ class Settings:
 
 
 def effective_configuration(settings: Settings) -> JsonObject:
-    """Return what ``/configz`` answers: the KubeletConfiguration with masked secrets.
+    """Return what ``/configz`` answers: the KubeletConfiguration with masked secrets, and the root directory.
 
     Every field that is obeyed is there as it is in effect, whether anybody set it or not. So are those that
     only a node of a cluster obeys, for an agent without one. Other fields are shown as they were given.
     """
-    return {"kubeletconfig": {**settings.configuration, **_in_effect(settings)}}
+    return {
+        "kubeletconfig": {**settings.configuration, **_in_effect(settings)},
+        "rootDir": str(settings.root_dir.absolute()),
+    }
 
 
 def _in_effect(settings: Settings) -> JsonObject:

@@ -14,7 +14,7 @@ from command.agent_api import AgentApi
 from command.answers import rows_of
 from command.event_lines import Happening, begins, happenings, is_complete, reach, sentence
 from command.failures import UnreachableError
-from command.options import output_option, server_option
+from command.options import all_namespaces_option, output_option, server_option
 from command.reading import Document, text
 from command.showing import JSON
 from command.wording import local_time
@@ -45,6 +45,7 @@ EVENTS = "text/event-stream"
     "--since", metavar="ID", default="", help="Only what came after the event with this id."
 )
 @click.option("--only", multiple=True, metavar="KIND", help="Only events of this kind; may repeat.")
+@all_namespaces_option
 @server_option
 @output_option(only=(JSON,))
 def command(

@@ -12,10 +12,9 @@ import click
 from command.agent_api import AgentApi
 from command.answers import rows_of
 from command.completing import pod_names
-from command.control_api import ControlPlace
 from command.failures import NothingFoundError
 from command.moments import beginning
-from command.options import root_dir_option
+from command.options import control_options, control_place, namespace_option
 from command.reading import Document, text
 from command.selecting import in_namespace, pods_path, selected_pod
 from command.server_names import PATIENCE
@@ -23,7 +22,7 @@ from command.server_names import PATIENCE
 
 @click.command("logs", short_help="What a container has written")
 @click.argument("pod", shell_complete=pod_names)
-@click.option("-n", "--namespace", default="", help="The pod is in this namespace.")
+@namespace_option("The pod is in this namespace.")
 @click.option(
     "-c", "--container", default="", help="The container; not needed if there is only one."
 )
@@ -32,15 +31,17 @@ from command.server_names import PATIENCE
 @click.option("--tail", type=click.IntRange(min=0), help="So many of the last lines.")
 @click.option("-p", "--previous", is_flag=True, help="The instance before the one that runs.")
 @click.option("--timestamps", is_flag=True, help="Begin each line with its time.")
-@root_dir_option
-def command(pod: str, namespace: str, since: str, root_dir: Path, **wanted: object) -> None:
+@control_options
+def command(
+    pod: str, namespace: str, since: str, api: AgentApi, root_dir: Path | None, **wanted: object
+) -> None:
     """Show the log of a container. Only root and the agent's own user may.
 
     POD may be written as for `actorlet pod`.
     """
     begins = f"{beginning(since, time.time()):.3f}" if since else ""
     asked = {name: _said(each) for name, each in {"since": begins, **wanted}.items()}
-    api = AgentApi(ControlPlace(root_dir), PATIENCE)
+    api = AgentApi(control_place(root_dir, api), PATIENCE)
     uid = text(pod_of(api, pod, namespace), "metadata", "uid")
     query = urlencode({name: each for name, each in asked.items() if each})
     path = f"/control/pods/{quote(uid, safe='')}/log?{query}"

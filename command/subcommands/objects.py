@@ -8,7 +8,7 @@ import click
 
 from command.agent_api import AgentApi
 from command.answers import rows_of
-from command.options import output_option, server_option
+from command.options import all_namespaces_option, output_option, server_option
 from command.reading import Document, count, number, text
 from command.showing import ShownAnswer, show
 from command.tables import Column, Sheet
@@ -30,6 +30,7 @@ COLUMNS = (
 
 
 @click.command("objects", short_help="The Secrets and ConfigMaps that pods need")
+@all_namespaces_option
 @server_option
 @output_option()
 def command(api: AgentApi, output: str) -> None:

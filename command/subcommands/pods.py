@@ -11,7 +11,7 @@ import click
 
 from command.agent_api import AgentApi, ListedAnswer
 from command.lists import in_pages
-from command.options import output_option, server_option
+from command.options import foreign_option, namespace_option, output_option, server_option
 from command.pod_words import is_well, pod_name, readiness, restarts, since, source_of, state
 from command.reading import Document, count, text
 from command.selecting import in_namespace, pods_path
@@ -20,6 +20,9 @@ from command.tables import FAINT, Column
 from command.wording import age, counted
 from command.written import list_as_json, list_as_yaml
 
+FOLLOWING = (
+    "pods shows how they are now: actorlet top is live, and actorlet events -f tells what happens"
+)
 STALE = "Actorlet-Statuses"
 """A header that says that the statuses are not those of this moment."""
 TOTAL = ("summary", "pods")
@@ -38,7 +41,8 @@ COLUMNS = (
 
 
 @click.command("pods", short_help="The pods of this node")
-@click.option("-n", "--namespace", default="", help="Only pods of this namespace.")
+@namespace_option("Only pods of this namespace.")
+@foreign_option("-w", "--watch", says=FOLLOWING)
 @click.option("--troubled", is_flag=True, help="Only pods that are not ready and did not succeed.")
 @server_option
 @output_option()

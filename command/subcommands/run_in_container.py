@@ -10,13 +10,14 @@ import click
 
 from command.agent_api import AgentApi
 from command.completing import pod_names
-from command.control_api import ControlPlace
 from command.failures import StrangeAnswerError
-from command.options import root_dir_option
+from command.options import control_options, control_place, foreign_option, namespace_option
 from command.reading import number, text
 from command.server_names import PATIENCE
 from command.subcommands.logs import pod_of
+from command.wording import plain
 
+NO_TERMINAL = "exec has no terminal and no input: leave -i and -t out"
 SPARE = 10.0
 """Seconds that an answer may take beside its command."""
 
@@ -24,7 +25,7 @@ SPARE = 10.0
 @click.command("exec", short_help="Run a command in a container")
 @click.argument("pod", shell_complete=pod_names)
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("-n", "--namespace", default="", help="The pod is in this namespace.")
+@namespace_option("The pod is in this namespace.")
 @click.option(
     "-c", "--container", default="", help="The container; not needed if there is only one."
 )
@@ -35,7 +36,9 @@ SPARE = 10.0
     show_default=True,
     help="Seconds after which it is killed.",
 )
-@root_dir_option
+@foreign_option("-i", "--stdin", says=NO_TERMINAL)
+@foreign_option("-t", "--tty", says=NO_TERMINAL)
+@control_options
 @click.pass_context
 def command(
     context: click.Context,
@@ -43,14 +46,16 @@ def command(
     pod: str,
     words: tuple[str, ...],
     timeout: float,
-    root_dir: Path,
+    api: AgentApi,
+    root_dir: Path | None,
     **where: str,
 ) -> None:
     """Run a command in a container, and show what it wrote once it has ended. Its exit code is this one's.
 
+    It is 127 if the container has no such program, and 126 if that cannot be executed, as with a shell.
     Only root and the agent's own user may. There is no terminal, and no input.
     """
-    place = ControlPlace(root_dir)
+    place = control_place(root_dir, api)
     uid = text(pod_of(AgentApi(place, PATIENCE), pod, where["namespace"]), "metadata", "uid")
     query = urlencode({"container": where["container"]} if where["container"] else {})
     answer = AgentApi(place, timeout + SPARE).act(
@@ -62,5 +67,5 @@ def command(
         raise StrangeAnswerError("the agent does not say how the command ended: another version?")
     sys.stdout.buffer.write(text(answer, "output").encode(errors="replace"))
     if note := text(answer, "note"):
-        click.echo(note, err=True)
+        click.echo(plain(note), err=True)
     context.exit(int(code) & 0xFF)

@@ -10,11 +10,12 @@ import click
 
 from command.agent_api import AgentApi
 from command.failures import WrongUsageError
-from command.options import server_option
+from command.options import colour_option, server_option
 
 
 @click.command("top", short_help="Pods, actors, objects, sources and events, live")
 @click.option("--wait", is_flag=True, help="Begin also without an agent, and wait for one.")
+@colour_option
 @server_option
 @click.pass_context
 def command(context: click.Context, api: AgentApi, wait: bool) -> None:  # noqa: FBT001

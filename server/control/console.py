@@ -64,7 +64,7 @@ def not_started(said: str) -> CommandEnded | None:
     cause = _BEFORE.sub("", said).removesuffix(": unknown").removeprefix("exec: ")
     for pattern, code in ((_NO_SUCH_PROGRAM, 127), (_NO_PROGRAM, 126)):
         if pattern.search(cause):
-            return CommandEnded(exit_code=code, output="", note=cause)
+            return CommandEnded(exit_code=code, output="", note=f"cannot be started: {cause}")
     return None
 
 

@@ -41,7 +41,7 @@ def test_logs_are_read_by_instance_and_commands_run(agent: WholeAgent) -> None:
     eventually(lambda: run(agent, "logs", "web") == (0, "first\nsecond\nthird\n"), PATIENT)
     assert run(agent, "logs", "web", "--tail", "2") == (0, "second\nthird\n")
     assert run(agent, "exec", "web", "--", "sh", "-c", "echo $NAME; exit 4") == (4, "web\n")
-    no_program = 'actorlet: "nosuch": executable file not found in $PATH\n'
+    no_program = 'cannot be started: "nosuch": executable file not found in $PATH\n'
     assert run(agent, "exec", "web", "--", "nosuch") == (127, no_program)
     # The instance that ends has its log still when another one runs.
     agent.end("web", 3)

@@ -107,6 +107,25 @@ def test_logs_and_commands_are_for_those_who_may_use_the_socket(
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, out, err)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--server", "{server}", "logs", "web", "--tail", "1"],
+        ["logs", "web", "--tail=1", "--server={server}"],
+        ["exec", "--server", "{server}", "web", "--", "true"],
+    ],
+)
+def test_an_agent_at_a_port_of_this_machine_tells_where_its_socket_is(
+    agent: AgentProcess, words: list[str]
+) -> None:
+    server = f"localhost:{agent.port}"
+    line = [sys.executable, "-P", str(ROOT / "command" / "__main__.py")]
+    line += [each.format(server=server) for each in words]
+    plain = {name: each for name, each in os.environ.items() if not name.startswith("ACTORLET_")}
+    ended = subprocess.run(line, capture_output=True, timeout=30, check=False, cwd="/", env=plain)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
 def test_the_instance_before_has_its_own_log(agent: AgentProcess) -> None:
     ended = run(agent, "logs", "two", "-c", "other", "-p", "--timestamps")
     assert ended.returncode == 0

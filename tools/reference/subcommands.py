@@ -20,8 +20,9 @@ ENVIRONMENT: Final = {
     "says otherwise.",
     "ACTORLET_DEBUG": "If it is set, a failure of the command itself shows its traceback.",
     "COLUMNS": "How wide tables are, instead of as wide as the terminal.",
-    "NO_COLOR": "If it is set, nothing is coloured.",
-    "TERM": "With dumb, nothing is coloured, and top does not run.",
+    "NO_COLOR": "If it is set, nothing is coloured, unless --color is given.",
+    "FORCE_COLOR": "If it is set, and NO_COLOR is not, tables are coloured in a pipe, too.",
+    "TERM": "With dumb, nothing is coloured unless it is asked for, and top does not run.",
 }
 """The variables of the environment that the command reads."""
 

@@ -68,6 +68,34 @@ def test_a_table_that_nobody_looks_at_has_each_row_on_a_line(name: str) -> None:
     assert len(drawn(sheet, wide=True, columns=80).splitlines()) == len(sheet.rows) + 1
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80, 300])
+def test_a_wide_table_on_a_terminal_breaks_its_rows_between_columns(columns: int) -> None:
+    screen, sheet = Screen(), SHEETS["pods"]
+    Drawing(screen, {"COLUMNS": str(columns), "NO_COLOR": "1"}).sheet(sheet, wide=True)
+    text = screen.getvalue()
+    assert max(map(cell_len, text.splitlines())) <= columns
+    if columns >= 60:
+        words = {each for row in sheet.rows for each in row if each}
+        assert {each for each in words if each not in text} == set()
+
+
+def test_further_lines_of_a_wide_row_stand_below_their_titles() -> None:
+    columns = tuple(Column(title=each, is_wide=True) for each in ("NAME", "QOS", "UID"))
+    screen = Screen()
+    Drawing(screen, {"COLUMNS": "20", "NO_COLOR": "1"}).sheet(
+        Sheet(columns=columns, rows=[("web", "Burstable", "0123456789"), ("db", "", "9876543210")]),
+        wide=True,
+    )
+    assert screen.getvalue().splitlines() == [
+        "NAME  QOS",
+        "    UID",
+        "web   Burstable",
+        "    0123456789",
+        "db",
+        "    9876543210",
+    ]
+
+
 def test_pods_are_drawn_as_people_know_them() -> None:
     assert drawn(SHEETS["pods"], columns=80).splitlines()[:4] == [
         "POD                                   READY  STATUS             RESTARTS     AGE",
@@ -86,7 +114,14 @@ def test_what_looks_like_markup_or_a_command_to_the_terminal_is_shown_as_it_is()
 
 @pytest.mark.parametrize(
     ("environment", "has_colours"),
-    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+    [
+        ({}, True),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": ""}, True),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "dumb", "FORCE_COLOR": "1"}, True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+    ],
 )
 def test_colours_are_for_terminals_that_want_them(
     environment: dict[str, str], *, has_colours: bool

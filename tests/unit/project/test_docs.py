@@ -29,7 +29,12 @@ COMMANDS = [
     actorlet,
     *(import_module(f"command.subcommands.{each}").command for each in SUBCOMMANDS.values()),
 ]
-OUR_FLAGS |= {name for each in COMMANDS for option in each.params for name in option.opts}
+OUR_FLAGS |= {
+    name
+    for each in COMMANDS
+    for option in each.params
+    for name in (*option.opts, *option.secondary_opts)
+}
 FLAGS_OF_OTHERS = {
     "curl": "--unix-socket",
     "kubectl": "--certificate-authority --cluster --duration --embed-certs --flatten --force"

@@ -110,7 +110,9 @@ RUNC = (
 def test_a_command_that_cannot_be_started_has_the_exit_code_of_a_shell(
     said: str, code: int, why: str
 ) -> None:
-    assert not_started(said) == CommandEnded(exit_code=code, output="", note=why)
+    assert not_started(said) == CommandEnded(
+        exit_code=code, output="", note=f"cannot be started: {why}"
+    )
 
 
 @pytest.mark.parametrize(

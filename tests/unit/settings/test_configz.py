@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,47 +24,45 @@ def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
         cgroupDriver="systemd",
         logging={"verbosity": 3, "flushFrequency": "5s"},
     )
-    assert effective_configuration(settings) == {
-        "kubeletconfig": {
-            "apiVersion": "kubelet.config.k8s.io/v1beta1",
-            "kind": "KubeletConfiguration",
-            "enableServer": True,
-            "staticPodPath": "",
-            "syncFrequency": "1m0s",
-            "fileCheckFrequency": "1m30s",
-            "httpCheckFrequency": "20s",
-            "address": "127.0.0.1",
-            "readOnlyPort": 10255,
-            "healthzPort": 10248,
-            "healthzBindAddress": "127.0.0.1",
-            "staticPodURL": "",
-            "staticPodURLHeader": {},
-            "cgroupDriver": "systemd",
-            "registerNode": True,
-            "registerWithTaints": [{"key": "actorlet/hollow", "effect": "NoSchedule"}],
-            "crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"},
-            "maxPods": 2147483647,
-            "podsPerCore": 0,
-            "systemReserved": {},
-            "kubeReserved": {},
-            "evictionHard": {
-                "memory.available": "100Mi",
-                "nodefs.available": "10%",
-                "nodefs.inodesFree": "5%",
-            },
-            "mergeDefaultEvictionSettings": False,
-            "podCIDR": "",
-            "configMapAndSecretChangeDetectionStrategy": "Watch",
-            "kubeAPIQPS": 50,
-            "kubeAPIBurst": 100,
-            "eventRecordQPS": 50,
-            "eventBurst": 100,
-            "nodeStatusUpdateFrequency": "10s",
-            "nodeStatusReportFrequency": "5m0s",
-            "nodeLeaseDurationSeconds": 40,
-            "enableControllerAttachDetach": True,
-            "logging": {"verbosity": 3, "flushFrequency": "5s", "format": "text"},
-        }
+    assert effective_configuration(settings)["kubeletconfig"] == {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "enableServer": True,
+        "staticPodPath": "",
+        "syncFrequency": "1m0s",
+        "fileCheckFrequency": "1m30s",
+        "httpCheckFrequency": "20s",
+        "address": "127.0.0.1",
+        "readOnlyPort": 10255,
+        "healthzPort": 10248,
+        "healthzBindAddress": "127.0.0.1",
+        "staticPodURL": "",
+        "staticPodURLHeader": {},
+        "cgroupDriver": "systemd",
+        "registerNode": True,
+        "registerWithTaints": [{"key": "actorlet/hollow", "effect": "NoSchedule"}],
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"},
+        "maxPods": 2147483647,
+        "podsPerCore": 0,
+        "systemReserved": {},
+        "kubeReserved": {},
+        "evictionHard": {
+            "memory.available": "100Mi",
+            "nodefs.available": "10%",
+            "nodefs.inodesFree": "5%",
+        },
+        "mergeDefaultEvictionSettings": False,
+        "podCIDR": "",
+        "configMapAndSecretChangeDetectionStrategy": "Watch",
+        "kubeAPIQPS": 50,
+        "kubeAPIBurst": 100,
+        "eventRecordQPS": 50,
+        "eventBurst": 100,
+        "nodeStatusUpdateFrequency": "10s",
+        "nodeStatusReportFrequency": "5m0s",
+        "nodeLeaseDurationSeconds": 40,
+        "enableControllerAttachDetach": True,
+        "logging": {"verbosity": 3, "flushFrequency": "5s", "format": "text"},
     }
 
 
@@ -97,6 +97,11 @@ def test_the_report_of_the_node_is_shown_as_often_as_it_is_made() -> None:
     shown = effective_configuration(settled(nodeStatusUpdateFrequency="3s"))["kubeletconfig"]
     assert shown["nodeStatusReportFrequency"] == "3s"
     assert not effective_configuration(settled(registerNode=False))["kubeletconfig"]["registerNode"]
+
+
+def test_the_root_directory_is_shown_from_the_root_of_the_machine() -> None:
+    settings = replace(settled(), root_dir=Path("here"))
+    assert effective_configuration(settings)["rootDir"] == str(Path.cwd() / "here")
 
 
 def test_what_configz_shows_is_a_configuration_again() -> None:
