@@ -17,7 +17,7 @@ from typing_extensions import override
 from kernel import ActorSystem, Port
 from manifests.times import rfc3339_milli
 from messages.units import Seconds, Timestamp
-from runtimes.container_logs.answers import log_reading
+from runtimes.container_logs.answers import attempts, log_reading, logged_pods
 from runtimes.container_logs.layout import LoggedPod
 from runtimes.container_logs.reading import LogQuery, LogReading
 from runtimes.container_logs.records import LogRecord
@@ -90,6 +90,8 @@ class AgentConsole(ContainerConsole):
         self, asked: LogAsked, still_runs: StillRuns | None
     ) -> AsyncIterator[bytes]:
         """Yield the lines of a log that only whoever runs the container knows."""
+        if asked.is_of_pod_before:
+            raise _no_log(asked)
         since, told, tail = asked.since, 0, asked.tail
         goes_on = True
         while goes_on:
@@ -131,13 +133,14 @@ async def _from_files(
     root: Path, asked: LogAsked, still_runs: StillRuns | None
 ) -> AsyncIterator[bytes]:
     """Yield the lines of a log on disk."""
-    pod = LoggedPod(asked.pod.namespace, asked.pod.name, asked.pod.uid)
-    query = LogQuery(tail=asked.tail, since=asked.since, is_following=still_runs is not None)
     with ExitStack() as held:
 
         def begin() -> LogReading:
-            reading = log_reading(root, pod, asked.container, asked.attempt, query)
-            return held.enter_context(reading)
+            pod, attempt = _instance(root, asked)
+            query = LogQuery(
+                tail=asked.tail, since=asked.since, is_following=still_runs is not None
+            )
+            return held.enter_context(log_reading(root, pod, asked.container, attempt, query))
 
         try:
             reading = await asyncio.to_thread(begin)
@@ -151,10 +154,30 @@ async def _from_files(
                     await asyncio.sleep(LOOK_AGAIN)
             yield _joined(await asyncio.to_thread(reading.finish), with_times=asked.with_times)
         except FileNotFoundError:
-            raise ConsoleError(f"container {asked.container} has no log") from None
+            raise _no_log(asked) from None
         except OSError as error:
             reason = error.strerror or "it cannot be read"
             raise ConsoleError(f"the log of container {asked.container}: {reason}") from None
+
+
+def _no_log(asked: LogAsked) -> ConsoleError:
+    what = "instance before this one" if asked.is_of_pod_before else "log"
+    return ConsoleError(f"container {asked.container} has no {what}")
+
+
+def _instance(root: Path, asked: LogAsked) -> tuple[LoggedPod, int]:
+    """Return whose log is asked for: its pod, and the number of the container's instance.
+
+    Raises ``FileNotFoundError`` if it is one of the pod before, and that has none.
+    """
+    pod = LoggedPod(asked.pod.namespace, asked.pod.name, asked.pod.uid)
+    if not asked.is_of_pod_before:
+        return pod, asked.attempt
+    for each in reversed(logged_pods(root, pod.namespace, pod.name)):
+        found = attempts(root, each, asked.container) if each.uid != pod.uid else []
+        if found:
+            return each, found[-1]
+    raise FileNotFoundError
 
 
 def _joined(records: Iterable[LogRecord], *, with_times: bool) -> bytes:

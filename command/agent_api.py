@@ -123,12 +123,17 @@ class AgentApi:
 
     @contextmanager
     def pieces(
-        self, path: str, *, is_endless: bool, media_type: str = ""
+        self,
+        path: str,
+        *,
+        is_endless: bool,
+        media_type: str = "",
+        heard: Callable[[Mapping[str, str]], None] = lambda _headers: None,
     ) -> Iterator[Iterator[bytes]]:
         """Yield the pieces of an answer as they come. ``is_endless`` if nobody waits for its end.
 
-        An answer that is broken off has ended. Raises as ``document`` does, and ``StrangeAnswerError`` if
-        the answer has to be of ``media_type`` and is not.
+        ``heard`` is told the headers. An answer that is broken off has ended. Raises as ``document`` does,
+        and ``StrangeAnswerError`` if the answer has to be of ``media_type`` and is not.
         """
         with self._opened(path, goes_on=is_endless) as response:
             if media_type and response.headers.get_content_type() != media_type:
@@ -136,6 +141,7 @@ class AgentApi:
                     f"what answers at {self.name} says no {media_type} at {_place(path)}: "
                     "it may not be an agent"
                 )
+            heard(dict(response.headers))
             yield self._read(path, _until_it_ends(_pieces(response)))
 
     @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -18,6 +19,7 @@ from command.options import control_options, control_place, namespace_option
 from command.reading import Document, text
 from command.selecting import in_namespace, pods_path, selected_pod
 from command.server_names import PATIENCE
+from command.wording import plain
 
 
 @click.command("logs", short_help="What a container has written")
@@ -29,7 +31,12 @@ from command.server_names import PATIENCE
 @click.option("-f", "--follow", is_flag=True, help="Go on until the container ends, or Ctrl-C.")
 @click.option("--since", default="", help="Only lines of the last 10s, 5m, 1h30m, or since a time.")
 @click.option("--tail", type=click.IntRange(min=0), help="So many of the last lines.")
-@click.option("-p", "--previous", is_flag=True, help="The instance before the one that runs.")
+@click.option(
+    "-p",
+    "--previous",
+    is_flag=True,
+    help="The instance before the one that runs, also of a static pod that was replaced.",
+)
 @click.option("--timestamps", is_flag=True, help="Begin each line with its time.")
 @control_options
 def command(
@@ -45,11 +52,17 @@ def command(
     uid = text(pod_of(api, pod, namespace), "metadata", "uid")
     query = urlencode({name: each for name, each in asked.items() if each})
     path = f"/control/pods/{quote(uid, safe='')}/log?{query}"
-    with api.pieces(path, is_endless=True) as pieces:
+    with api.pieces(path, is_endless=True, heard=_note) as pieces:
         for piece in pieces:
             sys.stdout.buffer.write(piece)
             if wanted["follow"]:
                 sys.stdout.buffer.flush()
+
+
+def _note(headers: Mapping[str, str]) -> None:
+    """Say what people should know of the log."""
+    if note := headers.get("Actorlet-Note"):
+        click.echo(f"actorlet: {plain(note)}", err=True)
 
 
 def _said(wanted: object) -> str:

@@ -70,7 +70,7 @@ def logged_pods(root: Path, namespace: str, name: str) -> list[LoggedPod]:
     except OSError:
         return []
     named = [pod for pod in found if (pod.namespace, pod.name) == (namespace, name)]
-    return sorted(named, key=lambda pod: (root / pod_log_name(pod)).lstat().st_ctime)
+    return sorted(named, key=lambda pod: (root / pod_log_name(pod)).lstat().st_mtime)
 
 
 def containers(root: Path, pod: LoggedPod) -> list[str]:

@@ -51,6 +51,12 @@ class LogDirectory:
         with os.scandir(self.descriptor) as entries:
             return [entry.name for entry in entries]
 
+    def oldest_first(self) -> list[str]:
+        """Return the same, in the order in which it was changed last."""
+        with os.scandir(self.descriptor) as entries:
+            found = {entry.name: entry.stat(follow_symlinks=False).st_mtime for entry in entries}
+        return sorted(found, key=found.__getitem__)
+
     def is_directory(self, name: str) -> bool:
         """Return whether a directory of that name is in it: no link to one."""
         with suppress(OSError):

@@ -176,7 +176,7 @@ class LogHousekeeping:
         """Return the names of the directories of logs that nobody needs."""
         try:
             with opened(self._root) as root:
-                return orphans(root.names(), running, wanted, lives)
+                return orphans(root.oldest_first(), running, wanted, lives)
         except FileNotFoundError:
             return []
         except OSError as error:

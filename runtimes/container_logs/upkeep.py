@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from messages.changes import Op
 from messages.pod_lives import PodLife
 from messages.pod_manager import PodFact, PodsAre
 from messages.pod_runtime import ContainerState
-from messages.pods import PodUid, SourceName
+from messages.pods import API, PodUid, SourceName
 from runtimes.container_logs.layout import (
     LoggedPod,
     link_name,
@@ -24,6 +24,10 @@ from runtimes.container_runtime import SandboxContents
 
 KEPT_ATTEMPTS: Final = 2
 """Of each container: the log of the newest instance, and of the one before it."""
+
+
+PodKey: TypeAlias = tuple[str, str]
+"""Namespace and name."""
 
 
 class LoggedContainer(NamedTuple):
@@ -69,7 +73,7 @@ class WantedPods:
 
     sources: frozenset[SourceName] = frozenset()
     """All that there are."""
-    by_source: dict[SourceName, set[PodUid]] = field(default_factory=dict)
+    by_source: dict[SourceName, dict[PodUid, PodKey]] = field(default_factory=dict)
     listed: set[SourceName] = field(default_factory=set)
     """Sources that have seen what they list from, and have told it."""
 
@@ -81,7 +85,7 @@ class WantedPods:
     def take(self, fact: PodFact) -> None:
         """Take what PodManager tells."""
         if isinstance(fact, PodsAre):
-            self.by_source[fact.source] = {pod.uid for pod in fact.pods}
+            self.by_source[fact.source] = {pod.uid: (pod.namespace, pod.name) for pod in fact.pods}
             self.listed.discard(fact.source)
             if not fact.is_provisional:
                 self.listed.add(fact.source)
@@ -89,13 +93,20 @@ class WantedPods:
         for change in fact.changes:
             if change.op is Op.REMOVE:
                 for uids in self.by_source.values():
-                    uids.discard(change.pod.uid)
+                    uids.pop(change.pod.uid, None)
             else:
-                self.by_source.setdefault(fact.source, set()).add(change.pod.uid)
+                pod = change.pod
+                self.by_source.setdefault(fact.source, {})[pod.uid] = (pod.namespace, pod.name)
 
     def has(self, uid: PodUid) -> bool:
         """Return whether a source wants this pod."""
         return any(uid in uids for uids in self.by_source.values())
+
+    def static(self) -> set[PodKey]:
+        """Return the static pods. A changed manifest makes another pod of the same name."""
+        return {
+            pod for source, pods in self.by_source.items() if source != API for pod in pods.values()
+        }
 
 
 def orphans(
@@ -106,13 +117,18 @@ def orphans(
 ) -> list[str]:
     """Return the directories of logs whose pod neither the runtime has, nor a source, nor this node.
 
-    As long as a source has not told what it wants, there are none.
+    ``directories`` are told with the oldest first. Of those of a static pod's name the last one is none of
+    them: its pod was replaced, mostly since it did not work. As long as a source has not told what it wants,
+    there are none.
     """
     if not wanted.are_known:
         return []
-    found = {name: pod.uid for name in directories if (pod := logged_pod(name)) is not None}
-    gone = strangers(found.values(), running, wanted, lives)
-    return [name for name, uid in found.items() if uid in gone]
+    found = {name: pod for name in directories if (pod := logged_pod(name)) is not None}
+    gone = strangers((pod.uid for pod in found.values()), running, wanted, lives)
+    orphaned = {name: pod for name, pod in found.items() if pod.uid in gone}
+    replaced = {(pod.namespace, pod.name): name for name, pod in orphaned.items()}
+    kept = {replaced[each] for each in replaced.keys() & wanted.static()}
+    return [name for name in orphaned if name not in kept]
 
 
 def strangers(

@@ -28,6 +28,8 @@ class LogAsked:
     """So many of the last lines; None for all."""
     since: Timestamp | None = None
     """Only lines from that moment on; None for all."""
+    is_of_pod_before: bool = False
+    """Whether the last instance is asked for of the pod that had this name before, whatever ``attempt``."""
     with_times: bool = False
     """Whether each line begins with its time."""
 

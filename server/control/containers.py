@@ -17,6 +17,8 @@ class Instance(NamedTuple):
     id: str
     attempt: int
     is_running: bool
+    is_of_pod_before: bool = False
+    """Whether it is one of the pod that had this name before, if there was one."""
 
 
 def instance_of(pod: Mapping[str, Any], container: str, *, previous: bool) -> Instance:
@@ -64,7 +66,7 @@ def _present(name: str, status: Mapping[str, Any]) -> Instance:
 def _previous(name: str, status: Mapping[str, Any]) -> Instance:
     last = ((status.get("lastState") or {}).get("terminated") or {}).get("containerID")
     if not last:
-        raise ConsoleError(f"container {name} has no instance before this one")
+        return Instance(name, "", 0, is_running=False, is_of_pod_before=True)
     attempt = int(status.get("restartCount") or 0)
     # One that waits to be started again is itself the last that ended.
     is_same = last == status.get("containerID")

@@ -23,6 +23,11 @@ LONGEST_COMMAND: Final = Seconds(600.0)
 COMMAND_WITHIN: Final = Seconds(30.0)
 MOST_OF_A_COMMAND: Final = 2**16
 """Bytes of a request for a command. The kernel takes no longer arguments by default."""
+NOTE: Final = "Actorlet-Note"
+"""The header with what people should know of a log."""
+OF_POD_BEFORE: Final = (
+    "this is of the pod that had this name before: a changed manifest has replaced it"
+)
 _YES: Final = frozenset({"1", "true"})
 
 
@@ -50,6 +55,7 @@ class ControlPages:
             container=instance.container,
             container_id=instance.id,
             attempt=instance.attempt,
+            is_of_pod_before=instance.is_of_pod_before,
             tail=_whole_number(query, "tail"),
             since=_moment(query, "since"),
             with_times=_is_set(query, "timestamps"),
@@ -61,7 +67,8 @@ class ControlPages:
     async def _stream(
         self, request: web.Request, asked: LogAsked, still_runs: StillRuns | None
     ) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8"})
+        note = {NOTE: OF_POD_BEFORE} if asked.is_of_pod_before else {}
+        response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8", **note})
         response.force_close()
         lines = self._console.log(asked, still_runs)
         try:

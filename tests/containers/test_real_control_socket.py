@@ -73,3 +73,15 @@ def test_a_log_is_followed_line_by_line_until_its_container_ends(agent: WholeAge
             assert following.wait(60) == 0
         finally:
             following.kill()
+
+
+def test_what_a_pod_wrote_before_its_manifest_was_changed_is_the_log_of_the_instance_before(
+    agent: WholeAgent,
+) -> None:
+    agent.begins()
+    agent.serve("web", "echo it crashes; exit 3")
+    eventually(lambda: run(agent, "logs", "web") == (0, "it crashes\n"), PATIENT)
+    agent.serve("web", f"echo it is mended; {SERVES}")
+    agent.await_serving("web")
+    assert run(agent, "logs", "web", "-p") == (0, "it crashes\n")
+    assert run(agent, "logs", "web") == (0, "it is mended\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -347,6 +348,27 @@ def test_logs_stay_as_long_as_anybody_may_need_them(stage: LogStage, why: str) -
         stage.play.tell(LOG_KEEPER, RuntimeIsAway(message="no socket"))
     stage.play.advance(200.0)
     assert log.path.exists()
+
+
+def test_logs_of_the_pod_that_a_static_pod_has_replaced_stay_until_that_is_replaced_too(
+    stage: LogStage,
+) -> None:
+    pods = [LoggedPod("default", "new", PodUid(uid)) for uid in ("oldest", "old", "new")]
+    logs: list[Path] = []
+    for age, pod in enumerate(reversed(pods)):
+        log = WrittenLog(stage.root, pod)
+        log.close()
+        os.utime(log.path.parents[1], (1e9 - age, 1e9 - age))
+        logs.insert(0, log.path)
+    stage.pods.wanted.add(pods[-1].uid)
+    stage.play.start()
+    stage.play.advance(200.0)
+    assert [path.exists() for path in logs] == [False, True, True]
+    # Its manifest is taken away.
+    stage.pods.wanted.remove(pods[-1].uid)
+    stage.pods.list()
+    stage.play.advance(2.0)
+    assert [path.exists() for path in logs] == [False, False, False]
 
 
 def test_removing_logs_never_leads_out_of_their_tree(stage: LogStage, tmp_path: Path) -> None:

@@ -61,7 +61,6 @@ def test_init_containers_are_found_by_their_name() -> None:
     ("given", "container", "previous", "why"),
     [
         (pod(CREATED), "", False, "container main has not been started yet: ContainerCreating"),
-        (pod(CREATED), "", True, "container main has no instance before this one"),
         (pod(RUNS), "other", False, "there is no container other in this pod; there is main"),
         (
             pod(RUNS, status("side")),
@@ -78,6 +77,11 @@ def test_what_cannot_be_read_is_a_sentence(
     with pytest.raises(ConsoleError) as raised:
         instance_of(given, container, previous=previous)
     assert str(raised.value) == why
+
+
+def test_before_the_first_instance_there_may_be_one_of_the_pod_that_had_this_name() -> None:
+    found = instance_of(pod(CREATED), "", previous=True)
+    assert found == Instance("main", "", 0, is_running=False, is_of_pod_before=True)
 
 
 RUNC = (
