@@ -97,6 +97,31 @@ def test_nothing_is_wider_than_the_window(busy: AgentProcess, look_at: Opener, w
         assert needed <= width, view
 
 
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_names_of_manifests_are_not_broken_within_words(
+    busy: AgentProcess, look_at: Opener, width: int
+) -> None:
+    name = "a" * 40 + ".yaml"
+    busy.write(name, "kind: Pod\n")
+    busy.write("b" * 200 + ".yaml", "kind: Pod\n")
+    # The columns beside it want room, too: for a reason of many words, and for a long name.
+    broken = (
+        f"metadata: {{name: {'c' * 40}}}\nspec: {{containers: [{{name: a, image: {'d ' * 90}}}]}}\n"
+    )
+    busy.write("c.yaml", f"apiVersion: v1\nkind: Pod\n{broken}")
+    page = look_at(busy, "#/manifests", width=width)
+    shows(row(page, name), "rejected")
+    # In one go: the page shows directories anew, and that of a test is long.
+    lines = page.evaluate(
+        "(name) => { for (const each of document.querySelectorAll('th .below')) each.textContent = '';"
+        " return [...document.querySelectorAll('th a')].find((each) => each.textContent === name)"
+        ".getClientRects().length }",
+        name,
+    )
+    assert lines == 1
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_the_longest_state_stays_within_a_small_screen(
     agent: AgentProcess, look_at: Opener, tmp_path: Path
 ) -> None:
