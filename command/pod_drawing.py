@@ -92,6 +92,7 @@ def _facts(known: PodEvidence, now: float, *, wide: bool) -> list[tuple[str, str
             " ".join(filter(None, (text(pod, "spec", "nodeName"), text(pod, "status", "hostIP")))),
         ),
         ("address", text(pod, "status", "podIP")),
+        ("old variables", old_variables(known.probes)),
     ]
     if wide:
         labels = part(pod, "metadata", "labels")
@@ -102,6 +103,15 @@ def _facts(known: PodEvidence, now: float, *, wide: bool) -> list[tuple[str, str
             ("labels", ", ".join(f"{key}={each}" for key, each in labels.items())),
         ]
     return rows
+
+
+def old_variables(told: Document) -> str:
+    """Return which containers have variables of an earlier version of an object; empty if none has."""
+    found = [
+        f"{text(each, 'container')} (of an earlier {text(each, 'kind')} {text(each, 'name')})"
+        for each in parts(told, "oldVariables")
+    ]
+    return f"container {', '.join(found)}: another start takes the present ones" if found else ""
 
 
 def containers(pod: Document, now: float) -> Sheet:

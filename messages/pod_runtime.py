@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from messages.objects import ObjectId, ObjectValue
+from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod, PodPhase, PodUid
 from messages.port import Port
 from messages.services import ClusterServices
@@ -64,6 +64,15 @@ class StopTerms:
     """Its place among the pod's init containers, if it is a sidecar: these end last, in reverse order."""
 
 
+class UsedObject(NamedTuple):
+    """A Secret or a ConfigMap of the pod's namespace that variables of a container were made from."""
+
+    kind: ObjectKind
+    name: str
+    version: str
+    """Its ``resourceVersion`` then. Empty if it was not there, and did not have to be."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerObserved:
     """One instance of a container."""
@@ -98,6 +107,8 @@ class ContainerObserved:
     that cannot tell: a change while the agent is away is then not seen."""
     stop_terms: StopTerms | None = None
     """None from a runtime that writes nothing down."""
+    variables_from: tuple[UsedObject, ...] = ()
+    """What its variables were made from. Empty from a runtime that writes nothing down."""
     is_ready: bool = True
     """False while the runtime itself knows that it cannot serve yet. Probes decide in addition."""
     is_reason_open: bool = False

@@ -11,10 +11,11 @@ from manifests.references.identity import origin_of
 from messages.events import NotedEvent, PodEventsDescribed
 from messages.objects import ObjectDescribed, ObjectId, ObjectState, Origin
 from messages.pods import JsonObject, Pod, PodUid
+from messages.statuses import PodStatus
 from messages.units import Timestamp
 from server.answers import Unanswered
 from server.backend import EndpointBackend
-from server.pod_stories import objects_of, pod_story, verdicts_on
+from server.pod_stories import objects_of, old_variables, pod_story, used_objects, verdicts_on
 from server.reasons.judging import reasons
 from server.reasons.known import PodCase
 
@@ -63,6 +64,34 @@ async def object_troubles(
     }
 
 
+async def object_versions(
+    backend: EndpointBackend, wanted: frozenset[ObjectId]
+) -> Mapping[ObjectId, str]:
+    """Return the versions of those objects that are known to be there."""
+    if not wanted:
+        return {}
+    kinds = await backend.all_objects(in_detail=True, only=wanted)
+    return {
+        each.object: each.resource_version
+        for kind in kinds
+        if not isinstance(kind, Unanswered)
+        for each in kind.objects
+        if each.resource_version
+    }
+
+
+async def count_of_old_variables(
+    backend: EndpointBackend, pods: Iterable[Pod], statuses: Mapping[PodUid, PodStatus]
+) -> int:
+    """Return how many containers run with variables of earlier versions of objects."""
+    known = [(pod, statuses.get(pod.uid)) for pod in pods]
+    wanted = frozenset(used for each in known for _, used, _ in used_objects(*each))
+    versions = await object_versions(backend, wanted)
+    if not versions:
+        return 0
+    return sum(len({old["container"] for old in old_variables(*each, versions)}) for each in known)
+
+
 def _lack(described: ObjectDescribed) -> str:
     if described.state is ObjectState.ABSENT:
         return "not found"
@@ -80,23 +109,33 @@ async def runtime_trouble(backend: EndpointBackend, *, is_wanted: bool = True) -
 
 
 async def story_of(
-    backend: EndpointBackend, pod: Pod, shown: JsonObject, now: Timestamp
+    backend: EndpointBackend,
+    pod: Pod,
+    shown: JsonObject,
+    status: PodStatus | None,
+    now: Timestamp,
 ) -> dict[str, Any]:
     """Return what people are told of one pod beside its status: ``shown`` is its document with that."""
     wanted = objects_of(pod)
-    remembered, volumes, sources, trouble, objects = await asyncio.gather(
+    used = frozenset(each for _, each, _ in used_objects(pod, status))
+    remembered, volumes, sources, trouble, objects, versions = await asyncio.gather(
         backend.remembered_of(pod.uid, wanted),
         backend.volume_state(in_detail=True),
         backend.all_sources(),
         runtime_trouble(backend),
         object_troubles(backend, wanted),
+        object_versions(backend, used),
     )
     background = PodsBackground(
         events=_events(pod, remembered), runtime_trouble=trouble, objects=objects
     )
     case = case_of(pod, shown, background, tuple(verdicts_on(pod, sources)))
     why = [each.document() for each in reasons(case, now)]
-    return {"why": why, **pod_story(pod, remembered, volumes, sources)}
+    return {
+        "why": why,
+        "oldVariables": old_variables(pod, status, versions),
+        **pod_story(pod, remembered, volumes, sources),
+    }
 
 
 def case_of(

@@ -11,8 +11,10 @@ from manifests.references.pods import pod_references
 from manifests.times import rfc3339_milli
 from messages.events import EventType, NotedChange, NotedEvent, PodEventsDescribed
 from messages.objects import ChangeDecided, ObjectId
+from messages.pod_runtime import ContainerState
 from messages.pods import Pod, SourceName
 from messages.sources import SourceDescribed, Verdict
+from messages.statuses import PodStatus
 from messages.volume_state import VolumesDescribed
 from server.answers import Unanswered
 from server.verdicts import manifest
@@ -25,6 +27,33 @@ def objects_of(pod: Pod) -> frozenset[ObjectId]:
         ObjectId(kind=each.kind, namespace=pod.namespace, name=each.name, origin=origin)
         for each in pod_references(pod.document)
     )
+
+
+def used_objects(pod: Pod, status: PodStatus | None) -> Iterator[tuple[str, ObjectId, str]]:
+    """Yield what the variables of each running container were made from: its name, object and version."""
+    histories = status.observed.containers if status is not None and status.observed else {}
+    for name, history in histories.items():
+        current = history.current
+        if current is not None and current.state is ContainerState.RUNNING:
+            for used in current.variables_from:
+                wanted = ObjectId(
+                    kind=used.kind, namespace=pod.namespace, name=used.name, origin=origin_of(pod)
+                )
+                yield name, wanted, used.version
+
+
+def old_variables(
+    pod: Pod, status: PodStatus | None, versions: Mapping[ObjectId, str]
+) -> list[Mapping[str, str]]:
+    """Return which containers run with variables of an earlier version of an object than ``versions`` say.
+
+    An object that is not there any more has no other version.
+    """
+    return [
+        {"container": name, "kind": used.kind.value, "name": used.name}
+        for name, used, version in used_objects(pod, status)
+        if versions.get(used, "") not in {"", version}
+    ]
 
 
 def pod_story(

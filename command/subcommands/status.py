@@ -81,7 +81,8 @@ def command(context: click.Context, api: AgentApi, *, strict: bool, output: str)
         _draw_held(drawing, held)
         _draw_manifests(drawing, state.troubled_manifests())
 
-    told = {name: dict(part(agent, name)) for name in ("version", "runtime")}
+    told: dict[str, Any] = {name: dict(part(agent, name)) for name in ("version", "runtime")}
+    told["oldVariables"] = count(agent, "pods", "oldVariables")
     document = {**_document(api.name, ready, healthy, state, why), "heldVolumes": held, **told}
     show(ShownAnswer(document=document, names=lambda: (), draw=draw), output)
     is_well = ready.is_well and healthy.is_well and not (strict and (held or state.is_troubled()))
@@ -187,7 +188,18 @@ def _draw_facts(drawing: Drawing, state: AgentState, agent: Document) -> None:
         drawing.item(f"actorlet {due}", style=DOUBTFUL)
     told = [("version", text(version, "text")), ("runtime", text(runtime, "text"))]
     styles = {"runtime": runtime_style(runtime)}
-    drawing.pairs([("node", state.node), *told, *state.counts()], styles=styles)
+    old = ("variables", _old(count(agent, "pods", "oldVariables")))
+    drawing.pairs([("node", state.node), *told, *state.counts(), old], styles=styles)
+
+
+def _old(many: int) -> str:
+    """Return how many containers have old variables, in words; empty for none."""
+    verb = "has" if many == 1 else "have"
+    return (
+        f"{counted(many, 'container')} {verb} old variables: actorlet pod NAME says which"
+        if many
+        else ""
+    )
 
 
 def _not(report: HealthReport) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from command.pod_drawing import conditions, containers, events, objects, probes
+from command.pod_drawing import conditions, containers, events, objects, old_variables, probes
 from command.pod_words import is_well, pod_name, readiness, since, source_of, state
 from command.reading import Document, count, number, part, parts, text, texts, value
 from command.reasons import PodEvidence, reasons
@@ -85,6 +85,7 @@ def pod_lines(known: PodEvidence, now: float, width: int) -> Iterator[Line]:
             ("age", age(since(pod), now)),
             ("comes from", ", ".join(filter(None, (source_of(pod), *manifests)))),
             ("address", text(pod, "status", "podIP")),
+            ("old variables", old_variables(known.probes)),
             ("uid", text(pod, "metadata", "uid")),
         ],
         width,

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from manifests.references.identity import object_of
 from messages.objects import ObjectId, ObjectKind, ObjectValue
+from messages.pod_runtime import UsedObject
 from messages.pods import JsonObject, Pod
 from runtimes.environment.errors import UnusableEnvironmentError
 
@@ -78,6 +79,19 @@ def named_values(container: JsonObject) -> tuple[NeededValue, ...]:
     if not (container.get("env") or container.get("envFrom")):
         return ()
     return tuple(_named(container))
+
+
+def used_objects(
+    pod: Pod, container: JsonObject, objects: Mapping[ObjectId, ObjectValue]
+) -> tuple[UsedObject, ...]:
+    """Return the objects that the environment of ``container`` is made from, each once. No values."""
+    found: dict[ObjectId, UsedObject] = {}
+    for each in named_values(container):
+        wanted = object_of(pod, each.kind, each.name)
+        value = objects.get(wanted)
+        version = value.resource_version if value is not None else ""
+        found[wanted] = UsedObject(each.kind, each.name, version)
+    return tuple(found.values())
 
 
 def missing_value(

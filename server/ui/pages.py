@@ -18,7 +18,7 @@ from server.backend import EndpointBackend
 from server.health_questions import cluster_checks, healthiness, readiness
 from server.json_answers import joined, json_answer
 from server.object_pages import watchz
-from server.pod_questions import background_of, story_of
+from server.pod_questions import background_of, count_of_old_variables, story_of
 from server.probe_pages import ProbeState, probez
 from server.runtime_shown import runtime_shown
 from server.ui import pod_table, tables
@@ -76,9 +76,10 @@ class UiPages:
         )
         now = backend.system.clock.wall()
         known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
-        counts = (
-            None if isinstance(pods, Unanswered) else pod_table.pod_counts(pods.pods, known, now)
-        )
+        counts = None
+        if not isinstance(pods, Unanswered):
+            old = await count_of_old_variables(backend, pods.pods, known)
+            counts = {**pod_table.pod_counts(pods.pods, known, now), "oldVariables": old}
         document = {
             "node": backend.node_name,
             "version": documents.release(backend.releases()),
@@ -143,7 +144,7 @@ class UiPages:
         document = {
             "pod": shown,
             "probes": rows[0]["probes"] if rows else [],
-            **await story_of(self._backend, pod, shown, now),
+            **await story_of(self._backend, pod, shown, known.get(pod.uid), now),
         }
         return await json_answer(request, document, headers=_NEVER_KEPT)
 

@@ -172,3 +172,31 @@ def log_of(agent: VolumeAgent, name: str) -> str:
     """Return what the containers of a pod have written."""
     files = sorted((agent.told.parent / "logs").glob(f"default_{name}-node1_*/*/*.log"))
     return "".join(each.read_text() for each in files)
+
+
+def test_a_container_that_keeps_variables_of_an_earlier_secret_is_told_until_it_starts_again(
+    agent: VolumeAgent,
+) -> None:
+    agent.keep("Secret", "login", password="s3cret-1")
+    variable = {"secretKeyRef": {"name": "login", "key": "password"}}
+    own = {"name": "NAME", "value": "web"}
+    agent.serve("web", main={"env": [own, {"name": "PASSWORD", "valueFrom": variable}]})
+    agent.up()
+    agent.await_running("web")
+
+    def told() -> tuple[int, list[dict[str, str]]]:
+        page = agent.json(f"/ui/pods/{agent.pods()['web-node1']}")
+        assert "s3cret" not in json.dumps(page)
+        return agent.json("/ui/agent")["pods"]["oldVariables"], page["oldVariables"]
+
+    assert told() == (0, [])
+    agent.keep("Secret", "login", password="s3cret-2")
+    old = {"container": "main", "kind": "Secret", "name": "login"}
+    eventually(lambda: told() == (1, [old]), PATIENT)
+    # What it was made from is written at the container.
+    agent.dies()
+    agent.up()
+    eventually(lambda: agent.is_ready() and told() == (1, [old]), PATIENT)
+    agent.end("web", 3)
+    agent.await_running("web", restarts=1)
+    eventually(lambda: told() == (0, []), PATIENT)

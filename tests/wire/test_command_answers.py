@@ -508,3 +508,19 @@ def test_the_server_may_stand_before_the_subcommand_behind_it_or_in_the_environm
 def test_help_and_version_are_answered_by_the_command_alone(line: str, capsys: Capture) -> None:
     assert main(line.split()) == 0
     assert "actorlet" in "".join(capsys.readouterr())
+
+
+def test_containers_with_old_variables_are_counted_and_named(capsys: Capture) -> None:
+    answers = real()
+    uid = next(e for e in body("pods")["items"] if e["metadata"]["name"] == "web-edge-1")
+    page = f"/ui/pods/{uid['metadata']['uid']}"
+    old = {"container": "nginx", "kind": "Secret", "name": "login"}
+    told = {**answers[page], "oldVariables": [old]}  # type: ignore[dict-item]
+    count = {"pods": {"oldVariables": 1}}
+    with answering(says({**answers, page: told, "/ui/agent": count})) as server:
+        assert asked(server, "status") == 0
+        assert "1 container has old variables" in capsys.readouterr().out
+        assert asked(server, "pod web") == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "It is well." in said
+        assert "container nginx (of an earlier Secret login): another start takes" in said

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from manifests.texts import as_bytes
+from messages.pod_runtime import UsedObject
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs.labels import container_annotations, container_labels
 from runtimes.cri.configs.layout import log_path
@@ -37,6 +38,8 @@ class ContainerCreation:
     args: tuple[str, ...] = field(default=(), repr=False)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """By name, in order."""
+    variables_from: tuple[UsedObject, ...] = ()
+    """The objects that it was made from."""
     mounts: tuple[cri.Mount, ...] = field(default=(), repr=False)
     resources: cri.LinuxContainerResources | None = None
     target_id: str = ""
@@ -71,6 +74,7 @@ def container_config(situation: ContainerCreation) -> cri.ContainerConfig:
                 situation.attempt,
                 situation.spec_hash,
                 [mount.image.image for mount in situation.mounts if mount.HasField("image")],
+                situation.variables_from,
             ),
             log_path=log_path(name, situation.attempt),
             stdin=bool(container.get("stdin")),

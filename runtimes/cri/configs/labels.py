@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from manifests.container_hashes import hash_of_image
 from manifests.restart_rules import is_sidecar
+from messages.pod_runtime import UsedObject
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs import names
 from runtimes.cri.configs.documents import metadata_of, spec_of
@@ -42,6 +43,7 @@ def container_annotations(
     attempt: int,
     spec_hash: str,
     volume_images: Sequence[str] = (),
+    variables_from: Sequence[UsedObject] = (),
 ) -> dict[str, str]:
     """Return the annotations of a container: what is to be known of it when its pod is gone."""
     annotations = {
@@ -68,6 +70,8 @@ def container_annotations(
         annotations[names.PORTS] = _json([_picked(port, _PORT) for port in ports])
     if volume_images:
         annotations[names.VOLUME_IMAGES] = " ".join(volume_images)
+    if variables_from:
+        annotations[names.VARIABLES_FROM] = _json([list(each) for each in variables_from])
     return annotations
 
 

@@ -28,3 +28,6 @@ VOLUME_IMAGES: Final = "actorlet/volume-images"
 """Of a container: the ids of the images that it mounts, with a blank between. No runtime tells them."""
 USER_NAMESPACE: Final = "actorlet/user-namespace"
 """Of a sandbox: the first of its user ids on the node, and how many there are: ``65536:65536``."""
+VARIABLES_FROM: Final = "actorlet/variables-from"
+"""Of a container: the objects that its variables were made from, as JSON: kind, name and ``resourceVersion``
+of each."""

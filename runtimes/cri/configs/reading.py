@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
+from messages.objects import ObjectKind
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    SandboxObserved,
+    SandboxState,
+    UsedObject,
+)
 from messages.pods import API, CONFIG_SOURCE, CONTENT_DIGEST, JsonObject, PodUid
 from messages.units import Timestamp
 from runtimes.container_runtime import PodIdentity
@@ -100,7 +108,16 @@ def container_observed(status: cri.ContainerStatus, runtime: str) -> ContainerOb
         message=status.message[:LONGEST_MESSAGE],
         resources=_object(annotations.get(names.RESOURCES)),
         stop_terms=stop_terms(annotations),
+        variables_from=tuple(_used_objects(json_of(annotations.get(names.VARIABLES_FROM)))),
     )
+
+
+def _used_objects(written: Any) -> Iterator[UsedObject]:
+    """Yield the objects that an annotation tells. Others may have written it."""
+    for each in written if isinstance(written, list) else ():
+        if isinstance(each, list) and len(each) == 3 and all(isinstance(one, str) for one in each):
+            with suppress(ValueError):
+                yield UsedObject(ObjectKind(each[0]), each[1], each[2])
 
 
 def _was_cut(status: cri.ContainerStatus) -> bool:

@@ -28,6 +28,7 @@ from runtimes.cri.operations.flow import Operation, on_disk
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.environment.assembling import environment_of
+from runtimes.environment.objects import used_objects
 from runtimes.environment.situation import Environment, EnvironmentSituation
 
 
@@ -77,6 +78,7 @@ def prepared(
         command=environment.command,
         args=environment.args,
         environment=environment.variables,
+        variables_from=used_objects(pod, request.container, request.objects),
         mounts=mounts.mounts,
         resources=resources_of(pod, request.container, around),
         target_id=_target(request, around),

@@ -103,7 +103,7 @@ export function podView({ about, happenings }) {
     show(found);
   }, { every: 10000 });
 
-  function show({ pod, probes: probed, volumeTroubles, events, manifest, missing, why: reasons }) {
+  function show({ pod, probes: probed, volumeTroubles, events, manifest, missing, why: reasons, oldVariables = [] }) {
     const row = rowOf({ ...pod, why: reasons });
     const status = pod.status ?? {};
     setText(document.getElementById('title'), `Pod ${row.namespace}/${row.name}`);
@@ -121,6 +121,7 @@ export function podView({ about, happenings }) {
       ['Quality of service', status.qosClass ?? ''],
       ['Restart policy', pod.spec.restartPolicy ?? 'Always'],
       ...(manifest ? [['Manifest', [`${manifest.path}: ${manifest.verdict}`, manifest.reason].filter(Boolean).join(', ')]] : []),
+      ...(oldVariables.length ? [['Old variables', oldVariables.map((each) => `container ${each.container}, of an earlier ${each.kind} ${each.name}`).join('; ')]] : []),
       ['UID', row.uid],
       ...(missing.length ? [['Not known at present', missing.join(', ')]] : []),
     ]);

@@ -14,11 +14,20 @@ from messages.objects import (
     ObjectKind,
     Origin,
 )
-from messages.pods import FILE, Pod
+from messages.pod_runtime import (
+    NO_MARK,
+    ContainerHistory,
+    ContainerObserved,
+    ContainerState,
+    PodObserved,
+    UsedObject,
+)
+from messages.pods import FILE, Pod, PodPhase
 from messages.sources import Epoch, ManifestVerdict, SourceDescribed, Verdict
+from messages.statuses import PodStatus
 from messages.units import Seconds, Timestamp
 from server.answers import Unanswered
-from server.pod_stories import objects_of, pod_story
+from server.pod_stories import objects_of, old_variables, pod_story
 from tests.support.builders import make_pod
 
 WEB: Final = make_pod("web")
@@ -99,3 +108,29 @@ def test_the_objects_of_a_pod_are_those_that_it_references() -> None:
     spec = {**WEB.document["spec"], "volumes": [volume]}
     pod = Pod.of({**WEB.document, "spec": spec})
     assert objects_of(pod) == {CONF}
+
+
+def runs_with(version: str, state: ContainerState = ContainerState.RUNNING) -> PodStatus:
+    """Return a pod whose container has variables of a version of the ConfigMap."""
+    used = (UsedObject(ObjectKind.CONFIG_MAP, "conf", version),)
+    current = ContainerObserved(id="c", name="main", attempt=0, state=state, variables_from=used)
+    observed = PodObserved(
+        uid=WEB.uid,
+        mark=NO_MARK,
+        containers={"main": ContainerHistory(name="main", current=current)},
+    )
+    return PodStatus(phase=PodPhase.RUNNING, conditions=(), observed=observed)
+
+
+def test_a_container_with_variables_of_an_earlier_version_is_told_with_the_object() -> None:
+    told = {"container": "main", "kind": "ConfigMap", "name": "conf"}
+    assert old_variables(WEB, runs_with("1"), {CONF: "2"}) == [told]
+    # It was optional, and came later.
+    assert old_variables(WEB, runs_with(""), {CONF: "2"}) == [told]
+
+
+def test_variables_that_are_those_of_the_object_or_that_nobody_knows_are_not_old() -> None:
+    assert old_variables(WEB, runs_with("2"), {CONF: "2"}) == []
+    assert old_variables(WEB, runs_with("1"), {}) == []
+    assert old_variables(WEB, runs_with("1", ContainerState.EXITED), {CONF: "2"}) == []
+    assert old_variables(WEB, None, {CONF: "2"}) == []

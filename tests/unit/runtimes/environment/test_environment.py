@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
+from messages.pod_runtime import UsedObject
 from messages.services import ClusterPort, ClusterService
 from runtimes.environment.assembling import environment_of
 from runtimes.environment.expansion import LONGEST_TEXT
+from runtimes.environment.objects import used_objects
 from runtimes.environment.situation import Environment, EnvironmentSituation
 from tests.support.builders import make_pod
 
@@ -318,3 +320,21 @@ def test_whatever_a_container_says_there_is_an_environment_or_a_sentence(
         assert len(made.command) == len(words)
         assert all(b"\0" not in value for _, value in made.encoded())
         assert all(word.encode() is not None for word in (*made.command, *made.args))
+
+
+def test_what_variables_are_made_from_is_told_by_version_once_each_and_without_values() -> None:
+    container = {
+        "name": "main",
+        "envFrom": [{"configMapRef": {"name": "settings"}}],
+        "env": [
+            of_secret("db", "user"),
+            of_secret("db", "password"),
+            of_config_map("no", "a", optional=True),
+        ],
+    }
+    assert used_objects(make_pod(), container, OBJECTS) == (
+        UsedObject(CONFIG_MAP, "settings", "1"),
+        UsedObject(SECRET, "db", "1"),
+        UsedObject(CONFIG_MAP, "no", ""),
+    )
+    assert used_objects(make_pod(), {"name": "main"}, OBJECTS) == ()

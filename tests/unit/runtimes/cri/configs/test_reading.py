@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from messages.pod_runtime import ContainerState, SandboxState
+from messages.objects import ObjectKind
+from messages.pod_runtime import ContainerState, SandboxState, UsedObject
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.reading import (
@@ -24,7 +25,9 @@ NODE = CriNode(name="node", root_dir="/var/lib/actorlet")
 POD = make_pod(uid="u1", namespace="shop")
 
 
-def created(spec_hash: str = "8e45cbd0", **fields: Any) -> cri.ContainerStatus:
+def created(
+    spec_hash: str = "8e45cbd0", used: tuple[UsedObject, ...] = (), **fields: Any
+) -> cri.ContainerStatus:
     container = {"name": "main", "image": "busybox", "resources": {"limits": {"cpu": "1"}}}
     config = container_config(
         ContainerCreation(
@@ -35,6 +38,7 @@ def created(spec_hash: str = "8e45cbd0", **fields: Any) -> cri.ContainerStatus:
             image_ref="sha256:abc",
             sandbox=sandbox_config(POD, 0, NODE),
             node=NODE,
+            variables_from=used,
         )
     )
     return cri.ContainerStatus(
@@ -177,3 +181,22 @@ def test_a_start_that_was_given_up_before_anything_ran_is_no_end() -> None:
     assert ended(f"{cut}: signal: killed", started_at=1) is ContainerState.EXITED
     assert ended('failed to start containerd task "x": context canceled') is ContainerState.EXITED
     assert ended("failed to create containerd task: no such file") is ContainerState.EXITED
+
+
+def test_a_container_says_which_versions_its_variables_were_made_from() -> None:
+    used = (
+        UsedObject(ObjectKind.SECRET, "db", "12"),
+        UsedObject(ObjectKind.CONFIG_MAP, "settings", ""),
+    )
+    assert container_observed(created(used=used), "containerd").variables_from == used
+    assert container_observed(created(), "containerd").variables_from == ()
+    assert "actorlet/variables-from" not in created().annotations
+
+
+@pytest.mark.parametrize(
+    "written", ["", "{}", "[1]", '[["Pod", "a", "1"]]', '[["Secret", "a"]]', '[["Secret", "a", 1]]']
+)
+def test_versions_that_cannot_be_read_count_as_missing(written: str) -> None:
+    status = created()
+    status.annotations["actorlet/variables-from"] = written
+    assert container_observed(status, "containerd").variables_from == ()
