@@ -135,7 +135,9 @@ def checkout(tmp_path: Path) -> Path:
 
 def made(there: Path, goal: str, **variables: Path) -> subprocess.CompletedProcess[str]:
     words = [f"{name}={path}" for name, path in variables.items()]
-    plain = {name: each for name, each in os.environ.items() if name not in {"MAKEFLAGS", "PYTHON"}}
+    # As somebody types it: not as a part of the make that may run the tests.
+    others = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHON"}
+    plain = {name: each for name, each in os.environ.items() if name not in others}
     return subprocess.run(
         ["make", goal, *words], cwd=there, env=plain, capture_output=True, text=True, check=False
     )
