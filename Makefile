@@ -1,6 +1,6 @@
 # make run    the agent on examples/manifests, endpoints on 127.0.0.1:10255 and 127.0.0.1:10248
 # make run-containers  the same on examples/containers, in containers of this machine: see README.md
-# make test   every test that this machine can run, in several processes; ARGS="-n0 -k name" runs some in one
+# make test   every test that this machine can run, in several processes; ARGS="-n0 -k name" runs some in one, ARGS=tests/unit the quick half
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
 # make mutants  whether the tests notice the bugs of tests/mutants.toml; ARGS="--since main" or files for some of them
