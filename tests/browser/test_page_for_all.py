@@ -101,16 +101,14 @@ def test_nothing_is_wider_than_the_window(busy: AgentProcess, look_at: Opener, w
 def test_names_of_manifests_are_not_broken_within_words(
     busy: AgentProcess, look_at: Opener, width: int
 ) -> None:
-    name = "a" * 40 + ".yaml"
+    name = "a" * 30 + ".yaml"
     busy.write(name, "kind: Pod\n")
-    busy.write("b" * 200 + ".yaml", "kind: Pod\n")
-    # The columns beside it want room, too: for a reason of many words, and for a long name.
-    broken = (
-        f"metadata: {{name: {'c' * 40}}}\nspec: {{containers: [{{name: a, image: {'d ' * 90}}}]}}\n"
-    )
-    busy.write("c.yaml", f"apiVersion: v1\nkind: Pod\n{broken}")
+    # What stands beside it wants room, too: a sentence of many words, and a long name.
+    fields = "\n".join(f"  unknown{number}: 1" for number in range(20))
+    busy.write("c.yaml", f"{manifest('c' * 40)}\n{fields}\n")
     page = look_at(busy, "#/manifests", width=width)
     shows(row(page, name), "rejected")
+    shows(row(page, "c.yaml"), "unknown field")
     # In one go: the page shows directories anew, and that of a test is long.
     lines = page.evaluate(
         "(name) => { for (const each of document.querySelectorAll('th .below')) each.textContent = '';"
@@ -119,6 +117,9 @@ def test_names_of_manifests_are_not_broken_within_words(
         name,
     )
     assert lines == 1
+    longest = "b" * 200 + ".yaml"
+    busy.write(longest, "kind: Pod\n")
+    shows(row(page, longest), "rejected")
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
