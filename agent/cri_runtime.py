@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import structlog
 
@@ -20,6 +21,7 @@ from actors.runtime_classes.keeper import RUNTIME_CLASS_KEEPER
 from actors.volumes.keeper_parts import VOLUME_KEEPER, VolumeKeeperMessage
 from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
+from agent.edges import ContainerEdges, Edges
 from agent.node_view import node_resources
 from agent.probe_loops import make_loop, probe_loop_memory
 from kernel import Address, AnySpec, Port, isolated
@@ -94,8 +96,8 @@ class CriEdges:
     """Returns the machine's addresses at present. On any thread."""
     sandbox_begins: Callable[[], Callable[[], None]]
     """Notes that a sandbox is being made, and returns what notes that this has ended. On any thread."""
-    socket: RuntimeSocket | None = None
-    """Where the container runtime is. None for the socket that the settings name, or one that is found."""
+    outside: Edges
+    """What is put in the place of the container runtime, its disk, and what probes and hooks connect to."""
 
 
 class CriComposition:
@@ -110,20 +112,21 @@ class CriComposition:
         machine: MachineFacts,
         sources: frozenset[SourceName],
     ) -> None:
+        outside = edges.outside
+        reached = outside.containers or ContainerEdges(
+            wire=GrpcWire, disk=DiskThreads(), hook_sockets=LoopSockets()
+        )
         self._address = address
+        self._edges = edges
         self._sources = sources
         self._logs = LogKeeperMemory()
         self._log_options = log_options(told)
-        self._events = edges.events
-        self._reporter = edges.node
-        self._addresses = edges.addresses
-        self._socket = edges.socket or RuntimeSocket.of(told.container_runtime_endpoint)
+        self._socket = outside.socket or RuntimeSocket.of(told.container_runtime_endpoint)
         self._waits_for_socket = self._socket.found is None
         self._said_of_node: set[ConfigNotice] = set()
         self._containers = CriMemory()
-        self._sandbox_begins = edges.sandbox_begins
-        self._wire = self._wire_of(told)
-        self._disk = DiskThreads()
+        self._wire = self._wire_of(told, reached.wire)
+        self._disk = reached.disk
         self._directories = PodDirectoriesOnDisk(
             str(settings.root_dir.absolute()), self._disk, self._volume_keeper
         )
@@ -132,7 +135,8 @@ class CriComposition:
         self._hooks = HookMemory()
         self._probes = probe_loop_memory()
         self._node_name = settings.node_name
-        self._hook_sockets = LoopSockets()
+        self._hook_sockets = reached.hook_sockets
+        self._make_loop = outside.probe_loop or make_loop
         self._image_options = image_options(settings, told)
         self._images = ImageMemory.of(self._image_options)
         self._options = ContainersOptions(
@@ -212,17 +216,17 @@ class CriComposition:
 
     # --- inside ----------------------------------------------------------------------------------------
 
-    def _wire_of(self, told: ContainerSettings) -> Wire:
+    def _wire_of(self, told: ContainerSettings, wire_to: Callable[[Path], Wire]) -> Wire:
         """Return what carries calls: about images to another service, if there is one."""
-        containers = self._counted(FoundWire(self._socket, GrpcWire))
+        containers = self._counted(FoundWire(self._socket, wire_to))
         images = told.image_service_endpoint
         if images in {None, told.container_runtime_endpoint}:
             return containers
-        return SplitWire(self._counted(GrpcWire(images)), containers)
+        return SplitWire(self._counted(wire_to(images)), containers)
 
     def _counted(self, wire: Wire) -> CountedWire:
         noted = self._containers.calls.noted
-        return CountedWire(wire, noted, time.monotonic, self._sandbox_begins)
+        return CountedWire(wire, noted, time.monotonic, self._edges.sandbox_begins)
 
     def _make_finder(self) -> SocketFinder:
         return SocketFinder(self._socket)
@@ -233,7 +237,7 @@ class CriComposition:
             disk=self._disk,
             clerk=self._address(IMAGE_CLERK),
             me=self._address(IMAGE_KEEPER),
-            events=self._events(),
+            events=self._edges.events(),
         )
         return ImageKeeper(ports, self._images, self._image_options)
 
@@ -243,9 +247,9 @@ class CriComposition:
         ports = CriPorts(
             me=self._address(CRI_CONTAINERS),
             images=images,
-            events=self._events(),
+            events=self._edges.events(),
             runtime_classes=classes,
-            node=self._reporter(),
+            node=self._edges.node(),
             endpoint=self._where,
         )
         return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
@@ -258,9 +262,9 @@ class CriComposition:
     def _make_probes(self) -> ProbeLoopOwner:
         containers, me = self._address(CRI_CONTAINERS), self._address(PROBE_LOOP)
         ports = ProbeLoopPorts(
-            containers=containers, me=me, events=self._events(), node_name=self._node_name
+            containers=containers, me=me, events=self._edges.events(), node_name=self._node_name
         )
-        return ProbeLoopOwner(ports, self._probes, make_loop)
+        return ProbeLoopOwner(ports, self._probes, self._make_loop)
 
     def _make_runtime(self) -> ContainersRuntime:
         containers, hooks = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)
@@ -268,7 +272,7 @@ class CriComposition:
             containers=containers,
             hooks=hooks,
             me=self._address(POD_RUNTIME),
-            events=self._events(),
+            events=self._edges.events(),
         )
         return ContainersRuntime(ports, self._pods, self._options)
 
@@ -302,7 +306,7 @@ class CriComposition:
 
     def _current_node(self) -> CriNode:
         greeting, classes = self._containers.greeting, self._containers.runtime_classes
-        node = replace(self._node, ips=self._addresses())
+        node = replace(self._node, ips=self._edges.addresses())
         if greeting is not None:
             node = replace(node, runtime=greeting.features)
         return node if classes is None else replace(node, runtime_classes=classes)
@@ -320,7 +324,7 @@ class CriComposition:
         elif notice not in self._said_of_node:
             self._said_of_node.add(notice)
             _log.warning(notice.message, reason=notice.reason)
-        events = self._events()
+        events = self._edges.events()
         if events is not None:
             events.tell(
                 PostEvent(

@@ -4,18 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from files.watching.inotify import InotifyWatch, KeepWatch
 
 if TYPE_CHECKING:
     from actors.node.machine import Machine
-    from agent.joined import ClusterEdges
+    from kernel import BaseActor
+    from kube.calls.actor import CallMemory, CallsActorMessage
+    from kube.streams.actor import WatchesOwnMessage
+    from kube.streams.memory import WatchMemory
+    from runtimes.cri.operations.flow import Disk
     from runtimes.cri.runtime_socket import RuntimeSocket
+    from runtimes.cri.wire.transport import Wire
     from runtimes.hollow.core import HollowCore
     from runtimes.hollow.rules import HollowRules
+    from runtimes.hooks.sockets import HookSockets
+    from runtimes.probing.messages import MakeLoop
     from volumes.making.jobs import VolumeWriters
     from volumes.mounts.system_calls import MountCalls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterEdges:
+    """Where the agent ends: the actors that talk to the API server, and the machine that the Node shows."""
+
+    calls: Callable[[CallMemory], BaseActor[CallsActorMessage]]
+    watches: Callable[[WatchMemory], BaseActor[WatchesOwnMessage]]
+    machine: Machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerEdges:
+    """What pods in containers are run by and on."""
+
+    wire: Callable[[Path], Wire]
+    """Opens what carries calls to the socket of a container runtime."""
+    disk: Disk
+    """Who does the work on files of pods and of images that may block."""
+    hook_sockets: HookSockets
+    """Who carries out hooks that connect to pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,3 +66,7 @@ class Edges:
     """Makes what hollow containers are in. None for the real one."""
     socket: RuntimeSocket | None = None
     """Where the container runtime is. None for the socket that the settings name, or one that is found."""
+    containers: ContainerEdges | None = None
+    """The container runtime and its disk. None for gRPC, threads and sockets."""
+    probe_loop: MakeLoop | None = None
+    """Makes what carries out the probes of pods in containers, or of a class. None for real sockets."""

@@ -33,10 +33,11 @@ from actors.node.registrar import (
 from actors.node.rules import NodeRules
 from actors.pod_manager import POD_MANAGER
 from agent.descriptors import descriptor_limit
+from agent.edges import ClusterEdges
 from agent.node_view import node_resources, own_label
 from agent.object_tree import ApiPorts
 from agent.pod_edges import PodApiPorts
-from kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
+from kernel import Address, AnySpec, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
 from kube.calls.sender import HttpSender
 from kube.credentials.access import Credentials
@@ -74,15 +75,6 @@ class ClusterMemory:
     pods: ApiMemory = field(default_factory=ApiMemory)
     mirrors: MirrorMemory = field(default_factory=MirrorMemory)
     events: EventMemory = field(default_factory=EventMemory)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterEdges:
-    """Where the agent ends: the actors that talk to the API server, and the machine that the Node shows."""
-
-    calls: Callable[[CallMemory], BaseActor[CallsActorMessage]]
-    watches: Callable[[WatchMemory], BaseActor[WatchesOwnMessage]]
-    machine: Machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from actors.node.machine import Machine
+from agent.edges import Edges
 from agent.last_calls import LastCalls
 from kernel import AnySpec, Port
 from messages.api import CallApi
@@ -26,11 +27,6 @@ from messages.volume_state import DescribeVolumes
 from messages.watches import Unwatch, Watch
 from probes.watching import ProbesToRun
 from runtimes.container_runtime import AskContainer
-from runtimes.cri.runtime_socket import RuntimeSocket
-from runtimes.hollow.core import HollowCore
-from runtimes.hollow.rules import HollowRules
-from volumes.making.jobs import VolumeWriters
-from volumes.mounts.system_calls import MountCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,16 +75,10 @@ class PodEdges:
     objects: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
     """Returns the managers of Secrets and ConfigMaps."""
     machine: Machine
-    writers: VolumeWriters | None = None
-    """Who does the work on volumes that may block. None for threads."""
-    mounts: MountCalls | None = None
-    """The kernel that mounts volumes. None for that of this machine."""
-    hollow: Callable[[HollowRules], HollowCore] = HollowCore
-    """Makes what hollow containers are in."""
     last_calls: LastCalls
     """Notes the calls that the end of the process waits for."""
-    socket: RuntimeSocket | None = None
-    """Where the container runtime is. None for the socket that the settings name, or one that is found."""
+    outside: Edges
+    """What is put in the place of what the process has outside of it."""
 
 
 class ComposedRuntime(Protocol):

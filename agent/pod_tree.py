@@ -29,6 +29,7 @@ from agent.current_addresses import CurrentAddresses
 from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
 from agent.pod_edges import ComposedRuntime, PodEdges, PodPorts
+from agent.probe_loops import make_loop
 from agent.provider_runtime import ProviderRuntime
 from agent.runtime_record import POD_RECORDS
 from agent.volume_tree import VolumeEdges, VolumeTree
@@ -37,6 +38,7 @@ from messages.api import CallApi
 from messages.events import PostEvent
 from messages.node import RuntimeHasNews
 from messages.pods import SourceName
+from runtimes.hollow.core import HollowCore
 from settings.agent import Settings
 from settings.runtime import RuntimeKind, RuntimeSettings
 
@@ -118,8 +120,10 @@ class PodTree:
     def _composed(
         self, settings: Settings, runtime: RuntimeSettings, sources: frozenset[SourceName]
     ) -> ComposedRuntime:
+        outside = self._edges.outside
         if runtime.kind is RuntimeKind.PROVIDER:
-            return ProviderRuntime(runtime.provider, self._address, self._events)
+            loop = outside.probe_loop or make_loop
+            return ProviderRuntime(runtime.provider, self._address, self._events, loop)
         if runtime.containers is not None:
             from agent.cri_runtime import CriComposition, CriEdges  # noqa: PLC0415  # see there what it costs
 
@@ -133,12 +137,12 @@ class PodTree:
                     node=self._reporter,
                     addresses=CurrentAddresses(machine.addresses),
                     sandbox_begins=self._edges.last_calls.begin,
-                    socket=self._edges.socket,
+                    outside=outside,
                 ),
                 machine.read(),
                 sources,
             )
-        make_core = self._edges.hollow
+        make_core = outside.hollow or HollowCore
         return HollowRuntime(settings, runtime.hollow, self._address, self._events, make_core)
 
     def _volume_tree(self, settings: Settings, runtime: RuntimeSettings) -> VolumeTree | None:
@@ -149,8 +153,8 @@ class PodTree:
             objects=self._edges.objects,
             events=self._events,
             calls=self._calls,
-            writers=self._edges.writers,
-            mounts=self._edges.mounts,
+            writers=self._edges.outside.writers,
+            mounts=self._edges.outside.mounts,
         )
         return VolumeTree(settings, self.machine.read(), self._address, edges)
 

@@ -9,14 +9,14 @@ from typing import Final
 
 from typing_extensions import override
 
-from agent.probe_loops import make_loop, probe_loop_memory
+from agent.probe_loops import probe_loop_memory
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.units import Seconds
 from probes.watching import ProbesToRun
 from runtimes.probing.actor import ProbeLoopOwner
-from runtimes.probing.messages import PROBE_LOOP, ProbeLoopPorts
+from runtimes.probing.messages import PROBE_LOOP, MakeLoop, ProbeLoopPorts
 from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.calls import (
     ProviderCall,
@@ -48,12 +48,14 @@ class ProviderRuntime:
         provider: str,
         address: Address,
         events: Callable[[], Port[PostEvent] | None],
+        make_loop: MakeLoop,
     ) -> None:
         self._address = address
         self._events = events
         self._memory = VirtualMemory()
         self._calls = ThreadedCalls()
         self._probes = probe_loop_memory()
+        self._make_loop = make_loop
         try:
             self._loaded = attached(
                 load_provider(provider), RuntimeContext(self._memory, self._runtime)
@@ -110,7 +112,7 @@ class ProviderRuntime:
 
     def _make_probes(self) -> ProbeLoopOwner:
         ports = ProbeLoopPorts(containers=None, me=self._address(PROBE_LOOP))
-        return ProbeLoopOwner(ports, self._probes, make_loop)
+        return ProbeLoopOwner(ports, self._probes, self._make_loop)
 
     def _make(self) -> VirtualRuntime:
         ports = VirtualPorts(events=self._events(), me=self._runtime())

@@ -35,7 +35,6 @@ from messages.event_feed import ActorIs
 from messages.pod_manager import PodManagerMessage
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage
-from runtimes.hollow.core import HollowCore
 from server.actor import HTTP_SERVER, HttpServer, Listeners
 from server.backend import EndpointBackend
 from settings.agent import Settings, effective_configuration
@@ -140,11 +139,8 @@ class AgentTree:
             api=self._pod_api_ports,
             objects=self._objects.ports,
             machine=self._machine(),
-            writers=self._edges.writers,
-            mounts=self._edges.mounts,
-            hollow=self._edges.hollow or HollowCore,
             last_calls=self.last_calls,
-            socket=self._edges.socket,
+            outside=self._edges,
         )
         sources = frozenset(self._source_names())
         return PodTree(self._settings, runtime, sources, self._address, edges)

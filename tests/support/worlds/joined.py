@@ -18,8 +18,7 @@ from typing_extensions import override
 from actors.mirrors.keeper import MIRROR_KEEPER
 from actors.mirrors.pod import is_owned_by, mirror_document, shows
 from actors.pod_manager import POD_MANAGER
-from agent.edges import Edges
-from agent.joined import ClusterEdges
+from agent.edges import ClusterEdges, Edges
 from agent.tree import AgentTree
 from kernel import SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules

@@ -17,8 +17,7 @@ from actors.objects.manager import OBJECT_HOLDERS
 from actors.pods.keeper import POD_KEEPER, PODS
 from actors.pods.status_keeper import STATUS_KEEPER
 from actors.probes.orders import PROBERS
-from agent.edges import Edges
-from agent.joined import ClusterEdges
+from agent.edges import ClusterEdges, Edges
 from agent.tree import AgentTree
 from kernel import Key, Port, SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules
