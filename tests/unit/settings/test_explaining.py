@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
@@ -130,6 +130,11 @@ def less(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     wrong=st.sets(st.sampled_from(sorted(WRONG_FIELDS)), max_size=4),
     right=st.sets(st.sampled_from(sorted(RIGHT_FIELDS)), max_size=3),
     flags=st.lists(st.sampled_from(FLAGS), max_size=3, unique=True),
+)
+@example(
+    wrong={"authentication", "containerRuntimeEndpoint"},
+    right=set(),
+    flags=["--adopt-static-pods"],
 )
 def test_what_is_refused_keeps_the_agent_from_starting_and_nothing_else_does(
     wrong: set[str], right: set[str], flags: list[str], tmp_path: Path
