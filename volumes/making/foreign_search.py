@@ -35,11 +35,12 @@ def foreign_volumes(root: str, uid: str, mounts: Sequence[MountPoint]) -> tuple[
     """Return the volumes in the directory of a pod that the agent has not made, by plugin and name.
 
     A directory in which nothing is mounted, and nothing is but directories, is none: its volume is gone.
-    ``mounts`` are at least those below ``root``. Raises ``OSError`` if it cannot be told.
+    ``mounts`` are at least those below ``root``, and below ``pods`` in it if that is a link. Raises
+    ``OSError`` if it cannot be told.
     """
-    base = os.path.realpath(root)
+    base, pods = os.path.realpath(root), os.path.realpath(f"{root}/pods")
     found = []
-    for place in _places(f"{base}/pods/{uid}", mounts):
+    for place in _places(f"{pods}/{uid}", mounts):
         below = mounts_below(mounts, place.path)
         if below or _has_files(place.path):
             found.append(

@@ -22,8 +22,9 @@ def is_path_part(name: str) -> bool:
 
 
 def volume_place(root: str, uid: PodUid, plugin: VolumePlugin, name: str) -> VolumePlace:
-    """Return where a volume is."""
-    return VolumePlace(root=root, names=(PODS, uid, "volumes", _directory_of(plugin), name))
+    """Return where a volume is. ``pods`` may be a link to another disk."""
+    names = (uid, "volumes", _directory_of(plugin), name)
+    return VolumePlace(root=f"{root}/{PODS}", names=names)
 
 
 def ready_marker(root: str, uid: PodUid, plugin: VolumePlugin, name: str) -> str:

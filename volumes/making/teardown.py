@@ -67,7 +67,7 @@ class Teardowns:
             return VolumesTornDown()  # no pod has a directory of such a name
         directory = pod_directory(self._root, uid)
         notes: list[str] = []
-        top = f"{os.path.realpath(self._root)}/{PODS}/{uid}"
+        top = f"{self._pods()}/{uid}"
         seen = self._mounts(asked)
         try:
             held = foreign_volumes(self._root, uid, (*seen.of_pods.get(uid, ()), *seen.of_drivers))
@@ -91,9 +91,12 @@ class Teardowns:
             seen = self._seen = self._read(moment)
         return seen
 
+    def _pods(self) -> str:
+        """Return where the directories of pods are, without links: ``pods`` may lead to another disk."""
+        return os.path.realpath(f"{self._root}/{PODS}")
+
     def _read(self, moment: int) -> _Mounts:
-        root = os.path.realpath(self._root)
-        start = f"{root}/{PODS}/"
+        root, start = os.path.realpath(self._root), f"{self._pods()}/"
         of_pods: dict[str, list[MountPoint]] = {}
         of_drivers: list[MountPoint] = []
         for each in self._calls.table():

@@ -29,7 +29,7 @@ def sub_path_place(
 ) -> VolumePlace:
     """Return where the part of a volume is bound to that a container has as its mount number ``index``."""
     names = (path_part(uid), "volume-subpaths", path_part(volume), path_part(container))
-    return VolumePlace(root=root_dir, names=("pods", *names, str(index)))
+    return VolumePlace(root=f"{root_dir}/pods", names=(*names, str(index)))
 
 
 def termination_file(root_dir: str, uid: PodUid, container: str, attempt: int) -> str:

@@ -12,8 +12,12 @@ from runtimes.cri.disk.removal import forget_pod_files, remove_unless_held
 from tests.support.volumes.of_drivers import DRIVER, KubeletRoot, bind, mount_disk, unmount
 from volumes.making.foreign import DriverRecord, ForeignVolume
 from volumes.making.foreign_search import stage_mounts
+from volumes.making.forms import VolumePlugin
 from volumes.making.jobs import VolumesTornDown
+from volumes.making.layout import volume_place
 from volumes.making.teardown import Teardowns
+from volumes.mounts.mount_table import mounts_below
+from volumes.mounts.places import opened_parent
 from volumes.mounts.system_calls import KernelMounts
 
 U1, U2 = PodUid("u1"), PodUid("u2")
@@ -73,6 +77,40 @@ def test_a_pod_with_a_driver_s_mount_keeps_all_mounts_and_files(
         f"driver {DRIVER} (handle h1) mounted {published(kubelet, U1).parent}, "
         "which the agent may not unmount"
     )
+
+
+@pytest.mark.parametrize("plugin", ["kubernetes.io/csi", "kubernetes.io/nfs"])
+def test_a_mount_of_others_keeps_its_pod_also_where_pods_is_a_link_to_another_disk(
+    kubelet: KubeletRoot, plugin: str
+) -> None:
+    pods, elsewhere = kubelet.path / "pods", kubelet.path / "disk"
+    elsewhere.mkdir()
+    pods.rename(elsewhere / "pods")
+    pods.symlink_to(elsewhere / "pods")
+    kubelet.pod("u3")
+    mount_disk(kubelet.of_plugin("u3", plugin, "empty"))
+    files, mounts = kubelet.files(), kubelet.mounted()
+    (held,) = torn_down(kubelet, PodUid("u3"), detach=True).held
+    assert held.said == (
+        f"the plugin {plugin} mounted {elsewhere}/pods/u3/volumes/{plugin.replace('/', '~')}/empty, "
+        "which the agent may not unmount"
+    )
+    assert remove_unless_held(str(pods / "u3")) == held.why_held
+    assert (kubelet.files(), kubelet.mounted()) == (files, mounts)
+
+
+def test_volumes_of_the_agent_go_also_where_pods_is_a_link_to_another_disk(mounting: Path) -> None:
+    kubelet = KubeletRoot(mounting / "kubelet")
+    (mounting / "disk").mkdir()
+    kubelet.path.mkdir()
+    kubelet.path.joinpath("pods").symlink_to(mounting / "disk")
+    kubelet.pod(U1)
+    place = volume_place(str(kubelet.path), U1, VolumePlugin.SECRET, "keys")
+    with opened_parent(place):
+        mount_disk(made(Path(place.path)))
+    assert torn_down(kubelet, U1) == VolumesTornDown()
+    assert mounts_below(KernelMounts().table(), str(mounting / "disk")) == ()
+    assert not (mounting / "disk" / U1 / "volumes").exists()
 
 
 def test_a_pod_whose_sandbox_went_first_keeps_all_mounts_and_files(kubelet: KubeletRoot) -> None:

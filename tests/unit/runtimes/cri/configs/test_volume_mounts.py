@@ -42,11 +42,11 @@ def mounts_of(*mounts: dict[str, Any], node: CriNode = NODE) -> ContainerMounts:
 
 
 def part(volume: PodVolume, name: str, path: str, index: int, shown: str) -> BindSubPath:
-    names = ("pods", "u1", "volume-subpaths", name, "main", str(index))
+    names = ("u1", "volume-subpaths", name, "main", str(index))
     sub_path = SubPath(
         volume=volume.path,
         path=path,
-        place=VolumePlace(root="/r", names=names),
+        place=VolumePlace(root="/r/pods", names=names),
         read_only=volume.read_only,
         may_make=not volume.read_only,
     )
