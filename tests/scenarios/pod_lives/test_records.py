@@ -137,6 +137,16 @@ def test_who_waits_is_told_once_a_page_is_on_disk_and_not_later_than_it_cannot_b
         assert [uid for uid, _ in heard] == [WEB.uid] * 3
 
 
+def test_a_page_that_is_on_disk_is_not_written_again_with_those_of_others(tmp_path: Path) -> None:
+    page = tmp_path / "web.json"
+    with keeper_stage(tmp_path) as play:
+        play.tell(RECORD_KEEPER, KeepPod(kept=WEB))
+        written = page.stat()
+        play.tell(RECORD_KEEPER, KeepPod(kept=KeptPod(uid=PodUid("other"))))
+        assert (tmp_path / "other.json").exists()
+        assert page.stat() == written  # a page that is replaced is another file
+
+
 def test_a_crash_while_writing_loses_nothing(tmp_path: Path) -> None:
     memory = RecordMemory(unwritten={WEB.uid: WEB})
     keeper = (RECORD_KEEPER, lambda _play: RecordKeeper(tmp_path, memory))
@@ -285,6 +295,22 @@ def test_a_grace_that_has_begun_is_not_given_anew_by_the_next_process(world: Liv
         assert lives.commanded()[-1] == "stop web 20"
         lives.worker_crashes(goes)
         assert lives.commanded()[-1].startswith("stop web 1")  # what was left after the crash
+
+
+@pytest.mark.parametrize(("asked", "given"), [(1, 1), (19, 19), (20, 20), (21, 20), (30, 20)])
+def test_the_next_process_gives_what_is_left_of_a_grace_or_less_if_that_is_asked_for(
+    world: LivesWorld, asked: int, given: int
+) -> None:
+    goes = api_pod(deleting=True, metadata={"deletionGracePeriodSeconds": asked})
+    world.machine.stubborn.add(goes.uid)
+    with lives_stage(world=world) as lives:
+        lives.lists(API, api_pod())
+        lives.lists(API, api_pod(deleting=True))
+    world.machine.forget_commands()
+    with lives_stage(world=world) as lives:
+        lives.play.advance(10.0)
+        lives.lists(API, goes)
+        assert lives.commanded()[-1] == f"stop web {given}"
 
 
 def test_a_grace_of_an_earlier_stop_says_nothing_once_the_pod_runs_again(world: LivesWorld) -> None:

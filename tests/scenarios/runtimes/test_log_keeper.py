@@ -271,6 +271,18 @@ def test_a_log_that_was_renamed_before_its_container_ended_gets_its_name_back(
     assert shown(log) == as_lines(log.texts())
 
 
+def test_a_packed_log_of_a_container_that_ended_stays_packed(stage: LogStage) -> None:
+    log = stage.container(state=ContainerState.EXITED)
+    fill(log)
+    log.compress(log.rotate())
+    log.path.unlink()  # by somebody else
+    packed = log.rotated()
+    stage.play.start()
+    stage.play.advance(2.0)
+    assert not log.path.exists()  # whoever read it would see no text
+    assert log.rotated() == packed
+
+
 def test_what_a_killed_process_left_is_tidied_at_the_first_round(stage: LogStage) -> None:
     log = stage.container()
     log.write()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -168,6 +169,15 @@ def test_a_watch_that_fails_changes_nothing_and_is_shown(source: ApiSourceStage)
     source.hears(WatchRecovered(target=TARGET))
     described = source.described()
     assert (described.error, described.last_listed) == ("", EPOCH + 65)
+
+
+def test_another_failure_of_the_watch_makes_the_pods_no_younger(source: ApiSourceStage) -> None:
+    source.hears(all_are(pod("p")), WatchFailed(target=TARGET, failure=AWAY))
+    source.play.advance(60.0)
+    refused = replace(AWAY, kind=FailureKind.FORBIDDEN, sentence="may not list pods")
+    source.hears(WatchFailed(target=TARGET, failure=refused))
+    described = source.described()
+    assert (described.error, described.last_listed) == ("may not list pods", EPOCH)
 
 
 def test_a_list_while_the_watch_fails_does_not_say_that_it_is_well(source: ApiSourceStage) -> None:

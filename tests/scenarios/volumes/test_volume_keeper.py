@@ -68,6 +68,14 @@ def test_nothing_is_left_of_volumes_that_are_released(volumes: VolumeStage) -> N
     assert not volumes.objects.registered
 
 
+def test_whoever_asks_again_is_told_again_though_nothing_has_changed(volumes: VolumeStage) -> None:
+    pod = pod_with("web", {"name": "e", "emptyDir": {}})
+    told = volumes.wants(pod)
+    assert told.volumes.keys() == {"e"}
+    # A worker that has crashed knows nothing of the answer to the one before.
+    assert volumes.wants_again(pod).drain() == [told]
+
+
 def test_a_volume_of_a_kind_that_there_is_not_here_is_refused_for_good(
     volumes: VolumeStage,
 ) -> None:

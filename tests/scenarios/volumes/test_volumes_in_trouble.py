@@ -92,6 +92,23 @@ def test_a_file_system_that_does_not_answer_keeps_its_pod_waiting_and_nobody_els
     assert volumes.wants(stuck).pending == {"h"}
 
 
+def test_a_write_that_hangs_holds_up_the_release_of_its_pod_for_half_a_minute_and_not_longer(
+    volumes: VolumeStage,
+) -> None:
+    volumes.writers.is_paused = True
+    stuck = pod_with("stuck", EMPTY)
+    volumes.wants(stuck)
+    volumes.writers.begin()
+    volumes.releases(stuck)
+    volumes.passes(29.0)
+    assert volumes.writers.lanes == [VolumeLane.DISK]  # it may still write what would be removed
+    volumes.passes(10.0)
+    assert volumes.writers.lanes == [VolumeLane.DISK, VolumeLane.REMOVALS]
+    del volumes.writers.waiting[0]
+    volumes.writes()
+    assert volumes.gone.drain() == [VolumesGone(uid=stuck.uid)]
+
+
 def test_a_disk_that_takes_nothing_leaves_the_old_files_and_is_tried_again(
     volumes: VolumeStage,
 ) -> None:

@@ -91,6 +91,16 @@ def test_a_sandbox_that_is_removed_takes_its_containers_with_it() -> None:
     known.note_stopped_sandbox("never-seen")
 
 
+def test_a_look_that_began_before_a_sandbox_was_removed_brings_nothing_of_it_back() -> None:
+    known = CriInventory()
+    known.take(all_seen(0, container()))
+    began = known.moment()
+    known.note_removed("s")
+    assert known.take(all_seen(began, container())) == ()
+    assert known.contents(ONE) == ()
+    assert (known.owner("s"), known.owner("c")) == (None, None)
+
+
 def test_a_sandbox_that_has_stopped_keeps_its_address() -> None:
     known = CriInventory()
     known.take(all_seen(0))
