@@ -1,7 +1,7 @@
 """The handlers of all paths. Each request asks the actors: what is told is how things are.
 
-Only ``/watchz`` of thousands of objects may be up to a second old: it is costly, and programs ask for it
-again and again.
+Only ``/watchz`` of a thousand objects and more may be up to a second old: it is costly, and programs ask for
+it again and again.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ _ITEMS: Final = 100
 _NO_HEADERS: Final[Mapping[str, str]] = {}
 KEPT_AT_MOST: Final = Seconds(1.0)
 """How old a kept text may get."""
+WORTH_KEEPING: Final = 200_000
+"""Characters. A shorter text is made for each request: who has heard of a change reads it there."""
 _TIMES_ITS_COST: Final = 20
 """A text that took 40 ms is kept for 0.8 s. Who asks again and again takes a twentieth of a core at most."""
 NO: Final = frozenset({"0", "f", "false"})
@@ -51,7 +53,7 @@ async def json_text_answer(request: web.Request, text: str) -> web.Response:
 class KeptText:
     """A text that is costly to make. It is kept for 20 times as long as it took, and for a second at most.
 
-    A cheap one is thus made for each request. A text that could not be made is not kept.
+    A text of less than ``WORTH_KEEPING`` is made for each request. One that could not be made is not kept.
     """
 
     def __init__(self, make: Callable[[], Awaitable[str]], clock: Clock) -> None:
@@ -67,6 +69,8 @@ class KeptText:
             return self._text
         text = await self._make()
         took = self._clock.monotonic() - began
+        if len(text) < WORTH_KEEPING:
+            return text
         self._text = text
         self._kept_until = Seconds(began + min(_TIMES_ITS_COST * took, KEPT_AT_MOST))
         return text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from messages.units import Seconds
-from server.json_answers import KEPT_AT_MOST, KeptText, compact
+from server.json_answers import KEPT_AT_MOST, WORTH_KEEPING, KeptText, compact
 from tests.support.kernel.clock import ManualClock
 
 VALUES = st.recursive(
@@ -38,13 +38,14 @@ class CostlyText:
         self.clock, self.takes = clock, Seconds(takes)
         self.made = 0
         self.fails = False
+        self.length = WORTH_KEEPING
 
     async def make(self) -> str:
         advance(self.clock, self.takes)
         if self.fails:
             raise ConnectionError
         self.made += 1
-        return f"text {self.made}"
+        return f"text {self.made}".ljust(self.length)
 
 
 def advance(clock: ManualClock, by: float) -> None:
@@ -52,7 +53,7 @@ def advance(clock: ManualClock, by: float) -> None:
 
 
 def answers(text: KeptText) -> str:
-    return asyncio.run(text.get())
+    return asyncio.run(text.get()).rstrip()
 
 
 @pytest.mark.parametrize(("takes", "kept"), [(0.01, 0.2), (0.04, 0.8), (0.05, 1.0), (0.3, 1.0)])
@@ -68,10 +69,22 @@ def test_a_costly_text_is_kept_for_twenty_times_its_cost_and_a_second_at_most(
     assert answers(text) == "text 2"
 
 
-def test_a_text_that_costs_nothing_is_made_for_each_request() -> None:
+@pytest.mark.parametrize(
+    ("takes", "length", "second"),
+    [
+        (0.0, WORTH_KEEPING, "text 2"),
+        (0.3, WORTH_KEEPING - 1, "text 2"),
+        (0.3, WORTH_KEEPING, "text 1"),
+    ],
+)
+def test_a_text_that_costs_nothing_or_is_short_is_made_for_each_request(
+    takes: float, length: int, second: str
+) -> None:
     clock = ManualClock()
-    text = KeptText(CostlyText(clock, 0.0).make, clock)
-    assert [answers(text), answers(text)] == ["text 1", "text 2"]
+    costly = CostlyText(clock, takes)
+    costly.length = length
+    text = KeptText(costly.make, clock)
+    assert [answers(text), answers(text)] == ["text 1", second]
 
 
 def test_a_text_that_could_not_be_made_is_not_kept() -> None:
