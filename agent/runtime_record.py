@@ -64,7 +64,7 @@ def keep_record(root_dir: Path, record: RecordedRuntime) -> None:
     if record_of(root_dir) == record:
         return
     try:
-        write_file(root_dir / RECORD, json.dumps(asdict(record)).encode())
+        _write(root_dir, record)
     except OSError as error:
         _log.warning(
             "what runs the pods is not recorded", file=str(root_dir / RECORD), reason=error.strerror
@@ -74,21 +74,22 @@ def keep_record(root_dir: Path, record: RecordedRuntime) -> None:
 def take_directory(root_dir: Path, kind: RuntimeKind, *, may_change: bool) -> None:
     """Take a directory for pods of this ``kind`` of runtime, and record it.
 
-    Raises ``StartError`` if they have another one, unless that ``may_change``. Then the records of pods are
-    put aside until that one runs them again, and those of this kind are taken up again.
+    A container runtime is recorded here only in place of another one: else once it is named or found, since
+    nothing runs before. Raises ``StartError`` if the pods have another one, unless that ``may_change``. Then
+    the records of pods are put aside until that one runs them again, and those of this kind are taken up.
     """
     before = record_of(root_dir)
     try:
+        if before is None and kind is not RuntimeKind.CRI:
+            keep_record(root_dir, RecordedRuntime(runtime=kind))
         if before is not None and before.runtime is not kind:
             _leave(root_dir, before.runtime, kind, may_change=may_change)
-        if before is None or before.runtime is not kind:
-            keep_record(root_dir, RecordedRuntime(runtime=kind))
         records, ours = root_dir / POD_RECORDS, _aside(root_dir, kind)
         if ours.exists() and not records.exists():
             ours.rename(records)
     except OSError as error:
         raise StartError(
-            f"the records of pods in --root-dir {root_dir} cannot be moved: {error.strerror}"
+            f"the records of pods in --root-dir {root_dir} cannot be changed: {error.strerror}"
         ) from None
 
 
@@ -103,6 +104,12 @@ def _leave(root_dir: Path, before: RuntimeKind, kind: RuntimeKind, *, may_change
     records = root_dir / POD_RECORDS
     if records.exists():
         records.rename(_aside(root_dir, before))
+    # If it cannot be written, the agent does not start: the next one would take these pods for its own.
+    _write(root_dir, RecordedRuntime(runtime=kind))
+
+
+def _write(root_dir: Path, record: RecordedRuntime) -> None:
+    write_file(root_dir / RECORD, json.dumps(asdict(record)).encode())
 
 
 def _aside(root_dir: Path, kind: RuntimeKind) -> Path:

@@ -23,7 +23,10 @@ CRI, HOLLOW, CLASS = RuntimeKind.CRI, RuntimeKind.HOLLOW, RuntimeKind.PROVIDER
 
 
 def takes(root: Path, kind: RuntimeKind, *, may_change: bool = False) -> None:
+    """Take it as an agent whose container runtime was found, if it has one."""
     take_directory(root, kind, may_change=may_change)
+    if record_of(root) is None:
+        keep_record(root, RecordedRuntime(runtime=kind))
 
 
 def records(root: Path) -> str:
@@ -76,6 +79,27 @@ def test_a_record_that_cannot_be_read_is_none(tmp_path: Path, damage: bytes) -> 
     (tmp_path / RECORD).write_bytes(damage)
     takes(tmp_path, HOLLOW)
     assert record_of(tmp_path) == RecordedRuntime(runtime=HOLLOW)
+
+
+def test_a_directory_is_anybody_s_while_a_container_runtime_is_waited_for_that_was_never_there(
+    tmp_path: Path,
+) -> None:
+    """Who was hollow by default in an earlier version, and now says so, has no pods in containers."""
+    write(tmp_path, "old")
+    take_directory(tmp_path, CRI, may_change=False)
+    assert record_of(tmp_path) is None
+    takes(tmp_path, HOLLOW)
+    assert (record_of(tmp_path), records(tmp_path)) == (RecordedRuntime(runtime=HOLLOW), "old")
+
+
+def test_a_full_disk_keeps_a_change_from_being_half_done(tmp_path: Path) -> None:
+    takes(tmp_path, CRI)
+    write(tmp_path, "real")
+    (tmp_path / "runtime.new").mkdir()
+    with pytest.raises(StartError, match="cannot be changed: "):
+        takes(tmp_path, HOLLOW, may_change=True)
+    takes(tmp_path, CRI)
+    assert records(tmp_path) == "real"
 
 
 def test_who_insists_begins_without_the_records_of_the_other_kind_which_come_back_with_it(
