@@ -158,7 +158,8 @@ class SandboxObserved:
     state: SandboxState
     created_at: Timestamp
     ips: tuple[str, ...] = ()
-    """The pod's addresses, the first one of the primary family. Empty for the node's own network."""
+    """The pod's addresses, the first one of the primary family. Empty for the node's own network. Once it is
+    stopped they are those that it had (rule G5)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,16 +87,3 @@ def with_starting(contents: Contents, ids: Collection[str]) -> Contents:
         )
         for each in contents
     )
-
-
-def with_old_addresses(contents: Contents, before: Contents) -> Contents:
-    """Return the contents with the addresses that sandboxes had before they were stopped (rule G5)."""
-    addresses = {each.sandbox.id: each.sandbox.ips for each in before if each.sandbox.ips}
-    if not addresses or all(each.sandbox.ips for each in contents):
-        return contents
-    return tuple(
-        each
-        if each.sandbox.ips or each.sandbox.id not in addresses
-        else replace(each, sandbox=replace(each.sandbox, ips=addresses[each.sandbox.id]))
-        for each in contents
-    )

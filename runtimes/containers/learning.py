@@ -32,7 +32,6 @@ from runtimes.containers.contents import (
     Contents,
     in_order,
     with_container,
-    with_old_addresses,
     with_sandbox,
     with_sandbox_stopped,
     without_container,
@@ -79,10 +78,8 @@ def learn(
 def take_contents(record: RuntimeRecord, contents: Contents) -> None:
     """Write down what the runtime has of the pod now."""
     before = record.contents
-    if before:
-        if not record.is_stopping:
-            note_vanished(record, before, contents)
-        contents = with_old_addresses(contents, before)
+    if before and not record.is_stopping:
+        note_vanished(record, before, contents)
     record.contents, record.listed = contents, None
     if contents and record.identity is None:
         record.identity = contents[0].pod

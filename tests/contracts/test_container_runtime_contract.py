@@ -118,11 +118,12 @@ def test_a_sandbox_that_is_stopped_kills_what_runs_in_it_and_takes_nothing_new(
 ) -> None:
     (container,) = runtime.running(POD, "stubborn")
     (contents,) = runtime.seen(POD)
-    created = runtime.created(POD, contents.sandbox, "runs")
+    created, ips = runtime.created(POD, contents.sandbox, "runs"), contents.sandbox.ips
     for _ in range(2):
         assert runtime.call(StopSandbox(id=contents.sandbox.id)) is None
     (contents,) = runtime.seen(POD)
     assert contents.sandbox.state is SandboxState.NOT_READY
+    assert contents.sandbox.ips == ips  # rule G5
     ended = {each.id: each for each in contents.containers}[container.id]
     assert (ended.state, ended.exit_code) == (EXITED, 137)
     assert runtime.failure(creation_of(POD, contents.sandbox, "ends")).message

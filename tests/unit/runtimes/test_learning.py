@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from messages.pod_runtime import ContainerState, SandboxState
@@ -22,7 +20,7 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from runtimes.containers.contents import with_container, with_old_addresses
+from runtimes.containers.contents import with_container
 from runtimes.containers.exits import note_vanished
 from runtimes.containers.learning import learn
 from runtimes.containers.record import RuntimeRecord
@@ -134,12 +132,6 @@ def test_a_container_is_discarded_only_if_it_surely_cannot_be_started(
 def test_an_answer_about_what_is_gone_changes_nothing() -> None:
     contents = (sandbox(running("a")),)
     assert with_container(contents, created("b")) == contents
-
-
-def test_addresses_of_other_sandboxes_are_not_taken_over() -> None:
-    new = dead_sandbox(attempt=1)
-    other = replace(new, sandbox=replace(new.sandbox, ips=()))
-    assert with_old_addresses((other,), (sandbox(),)) == (other,)
 
 
 def test_attempts_that_vanished_are_remembered(record: RuntimeRecord) -> None:
