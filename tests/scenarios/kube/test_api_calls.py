@@ -193,6 +193,14 @@ def test_a_call_that_was_answered_is_not_answered_again_at_its_deadline(calls: C
     assert calls.play.describe()["api-calls"].restarts == 0
 
 
+def test_nothing_is_left_of_a_call_that_was_answered() -> None:
+    with calls_stage() as calls:
+        timers = len(calls.play.system.control.timers)
+        calls.calls(A, B, deadline=600.0)
+        assert len(calls.heard()) == 2
+        assert len(calls.play.system.control.timers) == timers
+
+
 def test_an_answer_that_comes_just_before_its_time_is_over_is_the_answer(held: CallsStage) -> None:
     held.calls(A, B, deadline=10.0)
 

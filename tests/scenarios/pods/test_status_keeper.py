@@ -238,6 +238,22 @@ def test_statuses_wait_while_the_api_server_is_away(stage: StatusStage) -> None:
     assert stage.described().waiting == 0
 
 
+def test_after_a_success_the_pauses_of_an_outage_begin_anew(stage: StatusStage) -> None:
+    web = stage.binds()
+    stage.api.go_away()
+    stage.tells(web, running())
+    stage.advance(60.0)
+    stage.api.come_back()
+    stage.advance(10.0)
+    assert stage.shown()["phase"] == "Running"
+    stage.api.calls.fail(FailureKind.UNREACHABLE, when=asks(Verb.PATCH), times=1)
+    stage.store.change("pods", "default", "web", status={"phase": "Unknown"})
+    stage.settle()
+    assert stage.shown()["phase"] == "Unknown"
+    stage.advance(4.0)
+    assert stage.shown()["phase"] == "Running"
+
+
 def test_a_write_whose_answer_is_lost_is_made_again(stage: StatusStage) -> None:
     web = stage.binds()
     stage.api.calls.lose_answers()

@@ -70,6 +70,21 @@ def test_an_exit_code_may_restart_all_containers_of_a_pod(stage: ScriptedStage) 
     assert stage.containers.alive() == ["a-1"]
 
 
+def test_all_containers_restart_though_somebody_removes_the_one_that_asked_for_it(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.exits_at_once["i"] = 0
+    stage.run(RESTART_ALL)
+    stage.play.advance(20)
+    stage.containers.ignores_stop.add("b")
+    stage.containers.exit("a", 42)
+    stage.containers.removes("a-0")
+    stage.play.settle()
+    stage.containers.heal()
+    stage.play.advance(1)
+    assert stage.containers.alive() == ["a-1", "b-1"]
+
+
 def test_what_ended_for_good_stays_so_when_somebody_removes_it(stage: ScriptedStage) -> None:
     stage.run(ONCE)
     stage.containers.exit("a", 1)
@@ -91,6 +106,21 @@ def test_of_dead_instances_the_newest_and_the_one_before_are_kept(stage: Scripte
         (3, ContainerState.EXITED),
         (4, ContainerState.RUNNING),
     ]
+
+
+def test_a_restart_for_a_changed_object_is_no_crash(stage: ScriptedStage) -> None:
+    stage.run(ONE)
+    running = stage.container("a").current
+    assert running is not None
+    stage.run(ONE, outdated=[running.id])
+    assert stage.containers.alive() == ["a-1"]
+    # So the first crash after it is followed by a start at once, the second by a pause.
+    stage.containers.exit("a", 1)
+    stage.play.settle()
+    assert stage.containers.alive() == ["a-2"]
+    stage.containers.exit("a", 1)
+    stage.play.settle()
+    assert stage.containers.alive() == []
 
 
 def test_old_sandboxes_go_with_the_last_instance_that_is_kept_in_them(stage: ScriptedStage) -> None:

@@ -1094,6 +1094,20 @@ def test_a_stop_that_waits_is_shortened_where_it_waits() -> None:
         assert stage.containers.alive() == ["a-0"]
 
 
+def test_a_look_at_a_pod_does_not_begin_stops_anew_that_wait_for_their_turn() -> None:
+    with scripted_stage(parallel_stops=4) as stage:
+        many_being_stopped(stage)
+        said = [reason for reason, _ in stage.said()]
+        assert said.count("Killing") == 100
+        stage.containers.comes_back()  # so everything in doubt is looked at
+        stage.play.settle()
+        assert stage.containers.held[-1].startswith("look")
+        stage.containers.release()
+        stage.play.settle()
+        assert 0 < len(stage.containers.held) < 50  # the others wait
+        assert len(stage.said()) < 10  # people are not told once more of those
+
+
 @pytest.mark.parametrize("what", ["a crash", "an outage"])
 def test_no_stop_is_lost_that_waits_during(what: str) -> None:
     with scripted_stage(parallel_stops=4) as stage:

@@ -128,6 +128,20 @@ def test_a_container_whose_sandbox_is_gone_is_removed_so_that_its_name_is_free()
         assert runs in stage.machine.containers
 
 
+def test_a_container_that_is_no_pods_stays_though_its_sandbox_is_gone() -> None:
+    with cri_stage() as stage:
+        config = cri.ContainerConfig()
+        config.CopyFrom(stage.machine.containers[bare(stage.started(POD))].config)
+        config.metadata.name = "nobodys"
+        config.labels.clear()
+        nobodys = stage.machine.create_container(stage.seen(POD)[0].sandbox.id, config)
+        stage.machine.containers[nobodys].sandbox_id = "there-is-none"
+        looks = stage.cri.count("ListContainers")
+        stage.play.advance(11.0)
+        assert stage.cri.count("ListContainers") > looks
+        assert nobodys in stage.machine.containers
+
+
 def test_an_event_of_a_container_that_nobody_knows_is_followed_by_no_question() -> None:
     with cri_stage(prepare=with_containerd_events) as stage:
         stage.play.advance(5.0)

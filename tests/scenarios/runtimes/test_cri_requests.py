@@ -32,7 +32,7 @@ from runtimes.cri.messages import CRI_CONTAINERS, ForgetPodsBut
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 from tests.support.builders import make_pod
-from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod, cri_stage
+from tests.support.cri.cri_stage import IMAGE, CriStage, creation_in, cri_pod, cri_stage
 from tests.support.cri.fake_cri import NEVER, Fault
 from tests.support.cri.fake_machine import Behaviour, sandbox_name
 
@@ -370,6 +370,16 @@ def test_two_requests_to_many_pods_at_once_are_each_answered() -> None:
         assert isinstance(stage.call(LookAtPod(uid=pods[0].uid)), PodContainersAre)
 
 
+def test_a_container_has_the_image_that_its_name_means_when_it_is_created() -> None:
+    old, new = f"sha256:{1:0>64x}", f"sha256:{2:0>64x}"
+    with cri_stage() as stage:
+        for image in (old, new):
+            # Somebody gives the name to another image; the one before stays, by its other name.
+            stage.machine.images |= {IMAGE: image, f"mirror.example/{image[-1]}:1": image}
+            container = stage.started(POD, attempt=int(image[-1]))
+            assert stage.machine.containers[bare(container)].config.image.image == image
+
+
 # --- what is kept of pods ------------------------------------------------------------------------------
 
 
@@ -395,8 +405,9 @@ def test_user_ids_come_back_of_pods_that_are_gone_and_never_got_a_sandbox() -> N
         ids = stage.parts.around.user_ids
         first = {pod.uid: ids.of(pod.uid) for pod in (starting, running, wanted, gone)}
         stage.sandbox(running)
-        stage.cri.faults = [Fault(method="RunPodSandbox", delay=NEVER)]
+        stage.cri.faults = [Fault(method="RunPodSandbox", delay=NEVER, failure=BROKEN)]
         stage.send(RunSandbox(pod=starting, attempt=0))
+        assert len(stage.machine.sandboxes) == 1  # nothing is to be seen of the other one yet
         stage.play.tell(CRI_CONTAINERS, ForgetPodsBut(frozenset({wanted.uid})))
         assert ids.pods() == {starting.uid, running.uid, wanted.uid}
         assert ids.of(OTHER.uid) == first[gone.uid]

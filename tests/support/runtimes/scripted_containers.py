@@ -179,6 +179,14 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             del self.sandboxes[each.observed.id]
         self.tell_pod(uid)
 
+    def removes(self, instance: str) -> None:
+        """Let somebody else remove an instance, by name and attempt."""
+        for each in self.sandboxes.values():
+            for one in tuple(each.containers.values()):
+                if f"{one.name}-{one.attempt}" == instance:
+                    del each.containers[one.id]
+                    self.tell_pod(each.pod.uid)
+
     def forgets(self, uid: PodUid) -> None:
         """Let a pod of this UID be another one from now on, since it was forgotten."""
         self.stopping.discard(uid)

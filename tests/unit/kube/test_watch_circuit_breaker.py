@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Coroutine
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -68,6 +69,22 @@ def test_one_probes_and_the_others_follow_when_it_is_answered() -> None:
         assert [other.done() for other in others] == [False] * 4
         breaker.on_answer(probe)
         assert [(await other).is_probe for other in others] == [False] * 4
+
+    run(story())
+
+
+def test_those_who_waited_for_a_probe_return_one_after_another_over_the_spread() -> None:
+    async def story() -> None:
+        breaker, _ = await opened_breaker(replace(RULES, spread=Seconds(1e6)))
+        first, *others = [acquiring(breaker) for _ in range(5)]
+        breaker.on_answer(await first)
+        await started(*others * 3)
+        assert not any(other.done() for other in others)  # each has its own time, in days
+        # Who comes after them does not wait.
+        assert not (await breaker.acquire()).is_probe
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     run(story())
 
