@@ -110,7 +110,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         self._do_more()
 
     def _begin(self) -> Iterator[None]:
-        """Ask once more for what the life before may have waited for, and take in what ended meanwhile."""
+        """Ask once more for what the life before may have waited for. What ended meanwhile is remembered."""
         memory = self._memory
         for uid in list(memory.pods):
             kept = memory.pods.get(uid)
@@ -121,7 +121,6 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         for wanted in list(memory.objects):
             self._reading.begin(wanted)
             yield
-        memory.ended.extend(each for each in list(memory.jobs) if each.outcome is not None)
         self._to_look_at.update(dict.fromkeys(memory.pods))
 
     @override

@@ -34,6 +34,15 @@ def instance_of(pod: Mapping[str, Any], container: str, *, previous: bool) -> In
     return _previous(name, status) if previous else _present(name, status)
 
 
+def still_runs(pod: Mapping[str, Any], instance: Instance) -> bool:
+    """Return whether an instance runs by what a pod's document says, and not another one in its place."""
+    try:
+        found = instance_of(pod, instance.container, previous=False)
+    except ConsoleError:
+        return False
+    return found.is_running and found.id == instance.id
+
+
 def _only_one(pod: Mapping[str, Any]) -> str:
     names = [str(each.get("name")) for each in (pod.get("spec") or {}).get("containers") or ()]
     if len(names) != 1:

@@ -14,7 +14,7 @@ from messages.units import Seconds, Timestamp
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.control.console import ConsoleError, ContainerConsole, LogAsked, StillRuns
-from server.control.containers import Instance, instance_of
+from server.control.containers import Instance, instance_of, still_runs
 from server.json_answers import json_answer
 from stores.statuses.rendering import with_status
 
@@ -61,16 +61,16 @@ class ControlPages:
             with_times=_is_set(query, "timestamps"),
         )
         follows = _is_set(query, "follow") and instance.is_running
-        still_runs = self._while_it_runs(pod, instance) if follows else None
-        return await self._stream(request, asked, still_runs)
+        while_it_runs = self._while_it_runs(pod, instance) if follows else None
+        return await self._stream(request, asked, while_it_runs)
 
     async def _stream(
-        self, request: web.Request, asked: LogAsked, still_runs: StillRuns | None
+        self, request: web.Request, asked: LogAsked, while_it_runs: StillRuns | None
     ) -> web.StreamResponse:
         note = {NOTE: OF_POD_BEFORE} if asked.is_of_pod_before else {}
         response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8", **note})
         response.force_close()
-        lines = self._console.log(asked, still_runs)
+        lines = self._console.log(asked, while_it_runs)
         try:
             # What cannot be done is known with the first lines.
             first = await anext(lines, b"")
@@ -124,17 +124,16 @@ class ControlPages:
         return pod, with_status(pod, known.get(pod.uid))
 
     def _while_it_runs(self, pod: Pod, instance: Instance) -> StillRuns:
-        async def still_runs() -> bool:
+        async def runs() -> bool:
             try:
                 _, document = await self._pod(pod.uid)
-                found = instance_of(document, instance.container, previous=False)
             except web.HTTPServiceUnavailable:
                 return True  # nobody knows otherwise
-            except (web.HTTPNotFound, ConsoleError):
+            except web.HTTPNotFound:
                 return False
-            return found.is_running and found.id == instance.id
+            return still_runs(document, instance)
 
-        return still_runs
+        return runs
 
 
 async def _command_asked(request: web.Request) -> tuple[tuple[str, ...], Seconds]:

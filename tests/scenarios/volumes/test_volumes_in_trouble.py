@@ -261,6 +261,19 @@ def test_a_crash_at_any_message_changes_nothing(
     assert volumes.handled >= number
 
 
+def test_what_is_made_while_the_keeper_is_down_is_taken_in_by_its_next_life(
+    volumes: VolumeStage,
+) -> None:
+    volumes.writers.is_paused = True
+    pod = pod_with("web", EMPTY)
+    assert volumes.wants(pod).pending == {"e"}
+    volumes.play.system.crash(VOLUME_KEEPER.path)
+    volumes.writers.work()
+    volumes.passes(1.0)
+    assert volumes.seen(pod).volumes.keys() == {"e"}
+    assert volumes.writers.lanes == [VolumeLane.DISK]
+
+
 def test_nothing_is_told_of_what_is_in_files(volumes: VolumeStage) -> None:
     volumes.puts(PW, "pw", user="hunter2")
     pod = pod_with("web", SECRET)

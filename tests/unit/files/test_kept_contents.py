@@ -15,6 +15,7 @@ from files.keeping.disk import UNUSABLE
 from files.keeping.kept_contents import KeptContents
 from files.keeping.pages import PAGE_LIMIT, Page, encoded, page_of
 from files.looking.steps import result_of
+from tests.support.files.power import Power
 
 MANIFESTS = Path("/manifests")
 CONTENTS = {"web.yaml": b"kind: Pod", "db.yaml": b"kind: Pod # db"}
@@ -57,6 +58,16 @@ def test_a_first_process_finds_nothing_and_makes_nothing(directory: Path) -> Non
 def test_a_newer_content_takes_the_place_of_an_older_one(directory: Path) -> None:
     process = kept(directory)
     result_of(process.writing({**CONTENTS, "web.yaml": b"new"}))
+    assert found(directory) == {**CONTENTS, "web.yaml": b"new"}
+
+
+def test_what_was_kept_survives_when_the_power_goes(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    power = Power(monkeypatch)
+    process = kept(directory)
+    result_of(process.writing({**CONTENTS, "web.yaml": b"new"}))
+    power.goes(directory)
     assert found(directory) == {**CONTENTS, "web.yaml": b"new"}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.control.console import CommandEnded, ConsoleError, not_started
-from server.control.containers import Instance, instance_of
+from server.control.containers import Instance, instance_of, still_runs
 
 
 def status(name: str = "main", **fields: Any) -> dict[str, Any]:
@@ -50,6 +50,27 @@ def test_it_is_the_one_that_runs_or_ran_last_or_the_one_before(
     given: dict[str, Any], *, previous: bool, found: Instance
 ) -> None:
     assert instance_of(pod(given), "", previous=previous) == found
+
+
+ENDED = status(containerID="cri://b", state={"terminated": {"containerID": "cri://b"}})
+
+
+@pytest.mark.parametrize(
+    ("followed", "now", "runs"),
+    [
+        ("cri://b", pod(RUNS), True),
+        ("cri://a", pod(RUNS), False),
+        ("cri://a", pod(LOOPS), False),
+        ("cri://b", pod(ENDED), False),
+        ("cri://b", pod(CREATED), False),
+        ("cri://b", pod(status("other", containerID="cri://b", state={"running": {}})), False),
+    ],
+    ids=["it runs", "the next one runs", "the next one waits", "it ended", "nothing ran", "gone"],
+)
+def test_an_instance_still_runs_until_it_has_ended_or_another_one_runs_in_its_place(
+    followed: str, now: dict[str, Any], *, runs: bool
+) -> None:
+    assert still_runs(now, Instance("main", followed, 2, is_running=True)) is runs
 
 
 def test_init_containers_are_found_by_their_name() -> None:
