@@ -57,7 +57,8 @@ def foreign_volumes(root: str, uid: str, mounts: Sequence[MountPoint]) -> tuple[
 
 def pods_on_disk(root: str) -> list[str]:
     """Return the UIDs of the pods that have a directory, in order. Raises ``OSError``."""
-    return [each for each in _names(f"{root}/pods") if not each.startswith(".")]
+    found = _names(os.path.realpath(f"{root}/pods"))
+    return [each for each in found if not each.startswith(".")]
 
 
 def stage_mounts(root: str, mounts: Sequence[MountPoint]) -> tuple[StageMount, ...]:

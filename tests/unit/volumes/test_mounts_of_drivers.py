@@ -11,7 +11,7 @@ from messages.pods import PodUid
 from runtimes.cri.disk.removal import forget_pod_files, remove_unless_held
 from tests.support.volumes.of_drivers import DRIVER, KubeletRoot, bind, mount_disk, unmount
 from volumes.making.foreign import DriverRecord, ForeignVolume
-from volumes.making.foreign_search import stage_mounts
+from volumes.making.foreign_search import pods_on_disk, stage_mounts
 from volumes.making.forms import VolumePlugin
 from volumes.making.jobs import VolumesTornDown
 from volumes.making.layout import volume_place
@@ -96,6 +96,7 @@ def test_a_mount_of_others_keeps_its_pod_also_where_pods_is_a_link_to_another_di
         "which the agent may not unmount"
     )
     assert remove_unless_held(str(pods / "u3")) == held.why_held
+    assert pods_on_disk(str(kubelet.path)) == [U1, U2, "u3"]
     assert (kubelet.files(), kubelet.mounted()) == (files, mounts)
 
 
