@@ -3,6 +3,7 @@
 # make test   every test that this machine can run, in several processes; ARGS="-n0 -k name" runs some in one, ARGS=tests/unit the quick half
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
+# make simulate  whether a whole node keeps its promises in the histories of some seeds; ARGS="FIRST LAST"
 # make mutants  whether the tests notice the bugs of tests/mutants.toml; ARGS="--since main" or files for some of them
 # make docs   the documents as a site, in the folder site; make docs-serve shows it at 127.0.0.1:8000 while one writes
 # make install PREFIX=/opt/actorlet, make uninstall, make deb: see docs/installing.md
@@ -76,7 +77,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run run-containers test check format cover mutants bench docs docs-serve screenshots proto reference install uninstall deb clean
+.PHONY: run run-containers test check format cover simulate mutants bench docs docs-serve screenshots proto reference install uninstall deb clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -103,6 +104,9 @@ cover: .venv/dev
 	$(PY) -m coverage combine -q
 	$(PY) -m coverage report --fail-under=90
 	$(PY) -m coverage report --fail-under=98 --include='$(subst $(empty) $(empty),$(comma),$(strip $(PURE)))'
+
+simulate: .venv/dev
+	$(PY) -m tests.simulation $(ARGS)
 
 mutants: .venv/dev
 	$(PY) -m tools.mutants $(ARGS)

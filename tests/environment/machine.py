@@ -1,0 +1,123 @@
+"""The machine of a node: a runtime's machine in memory that tells a witness what really happens on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.cri.fake_machine import FakeContainer, FakeMachine
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One container of a pod."""
+
+    id: str
+    sandbox: str
+    uid: str
+    """Of its pod."""
+    name: str
+    image: str
+    attempt: int
+    started_at: float
+    """Seconds by the wall clock; 0 before it is started."""
+    finished_at: float
+    exit_code: int
+
+
+class Witness:
+    """Who is told what happens on a machine, and what the agent shows. Does nothing with it."""
+
+    def starts(self, one: Instance) -> None:
+        """Hear that a container runs."""
+
+    def ends(self, one: Instance) -> None:
+        """Hear that the process of a container is gone."""
+
+    def is_asked_to_stop(self, one: Instance, grace: float) -> None:
+        """Hear that the agent has a running container stopped or removed, within so many seconds."""
+
+    def shows(self, statuses: Mapping[str, Mapping[str, object]]) -> None:
+        """Hear what statuses the agent shows, by the UID of the pod."""
+
+    def moves(self) -> None:
+        """Hear that something has happened."""
+
+
+class Machine(FakeMachine):
+    """Tells ``witness`` of what becomes of containers."""
+
+    def __init__(
+        self, now: Callable[[], int], later: Callable[[float, Callable[[], None]], object]
+    ) -> None:
+        super().__init__(now, later)
+        self.witness = Witness()
+        self.unlisted: set[str] = set()
+        """Sandboxes that no list shows, as those that somebody else made in their own way."""
+
+    def instance(self, one: FakeContainer) -> Instance:
+        """Return how a container is."""
+        config, sandbox = one.config, self.sandboxes[one.sandbox_id].config
+        return Instance(
+            id=one.id,
+            sandbox=one.sandbox_id,
+            uid=sandbox.metadata.uid,
+            name=config.metadata.name,
+            image=config.image.user_specified_image or config.image.image,
+            attempt=config.metadata.attempt,
+            started_at=one.started_at / 1e9,
+            finished_at=one.finished_at / 1e9,
+            exit_code=one.exit_code,
+        )
+
+    def running(self) -> Iterator[FakeContainer]:
+        """Yield the containers whose processes are there."""
+        for one in self.containers.values():
+            if one.state == cri.CONTAINER_RUNNING and not one.has_ended:
+                yield one
+
+    @override
+    def listed_sandboxes(self, labels: Mapping[str, str]) -> Iterator[cri.PodSandbox]:
+        return (each for each in super().listed_sandboxes(labels) if each.id not in self.unlisted)
+
+    @override
+    def start_container(self, container_id: str) -> None:
+        super().start_container(container_id)
+        self.witness.starts(self.instance(self.containers[container_id]))
+
+    @override
+    def stop_container(
+        self, container_id: str, grace: float, when_ended: Callable[[], None]
+    ) -> None:
+        self._tell_of_stop(container_id, grace)
+        super().stop_container(container_id, grace, when_ended)
+
+    @override
+    def stop_sandbox(self, sandbox_id: str) -> None:
+        for one in self.containers_in(sandbox_id):
+            self._tell_of_stop(one.id, 0.0)
+        super().stop_sandbox(sandbox_id)
+
+    @override
+    def remove_container(self, container_id: str) -> None:
+        self._tell_of_stop(container_id, 0.0)
+        super().remove_container(container_id)
+
+    def vanish(self, container_id: str) -> None:
+        """Have somebody else remove a container."""
+        super().remove_container(container_id)
+
+    @override
+    def _exit(
+        self, container: FakeContainer, exit_code: int, reason: str = "", *, oom: bool = False
+    ) -> None:
+        super()._exit(container, exit_code, reason, oom=oom)
+        self.witness.ends(self.instance(container))
+
+    def _tell_of_stop(self, container_id: str, grace: float) -> None:
+        one = self.containers.get(container_id)
+        if one is not None and one in self.running():
+            self.witness.is_asked_to_stop(self.instance(one), grace)

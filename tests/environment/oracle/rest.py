@@ -1,0 +1,107 @@
+"""What has to be so when nothing has happened for a while. Each function returns what is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from runtimes.cri.wire import cri_pb2 as cri
+from tests.environment.node import Node
+from tests.environment.oracle.rule import Wishes
+from tests.environment.oracle.stops import NOBODYS
+
+
+def restless(node: Node, wishes: Wishes) -> Iterator[str]:
+    """Yield everything that is not as it should be at rest."""
+    wanted = {uid for uid in wishes.pods if wishes.wants(uid)}
+    statuses = node.statuses()
+    if set(statuses) != wanted:
+        yield f"statuses of {sorted(statuses)}, but {sorted(wanted)} are wanted"
+    for uid in sorted(wanted & set(statuses)):
+        yield from _unlike(node, wishes, uid, statuses[uid])
+    yield from _left_over(node, wanted)
+
+
+def _unlike(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> Iterator[str]:
+    """Yield where the status of a pod and the machine differ from each other, or from what is wanted."""
+    instances = [node.machine.instance(each) for each in node.machine.running()]
+    running = {each.name: each for each in instances if each.uid == uid}
+    goes_on = wishes.spec(uid).get("restartPolicy", "Always") == "Always" and not _prepares(status)
+    for one in status.get("containerStatuses", ()):
+        name, is_up = one["name"], "running" in one["state"]
+        if is_up != (name in running):
+            yield f"{name} of {uid} is shown as {one['state']}, but running: {sorted(running)}"
+        elif is_up and one["image"] != running[name].image:
+            yield f"{name} of {uid} is shown with {one['image']}, not {running[name].image}"
+        elif goes_on and not is_up and _shows_no_pause(one):
+            yield f"{name} of {uid} does not run: {one['state']}"
+    for one in running.values():
+        if not wishes.is_as_wanted(one):
+            yield f"{one.name} of {uid} runs {one.image}, which is not wanted"
+    if running and not status.get("podIP"):
+        yield f"{uid} runs and shows no address"
+
+
+def _prepares(status: dict[str, Any]) -> bool:
+    """Return whether an init container has not succeeded yet."""
+    ended = (one["state"].get("terminated") for one in status.get("initContainerStatuses", ()))
+    return not all(each and each["exitCode"] == 0 for each in ended)
+
+
+def _shows_no_pause(one: dict[str, Any]) -> bool:
+    return bool(one["state"].get("waiting", {}).get("reason") != "CrashLoopBackOff")
+
+
+def _left_over(node: Node, wanted: set[str]) -> Iterator[str]:
+    """Yield sandboxes, containers, directories and calls that nobody needs any more."""
+    machine = node.machine
+    ready: Counter[str] = Counter()
+    for sandbox in machine.sandboxes.values():
+        uid = sandbox.config.metadata.uid
+        if uid not in wanted and not uid.startswith(NOBODYS):
+            yield f"a sandbox of {uid} is left"
+        ready[uid] += sandbox.state == cri.SANDBOX_READY
+    yield from (f"{uid} has {count} sandboxes" for uid, count in ready.items() if count > 1)
+    dead = Counter(
+        (each.uid, each.name)
+        for each in map(machine.instance, machine.containers.values())
+        if each.finished_at and not each.uid.startswith(NOBODYS)
+    )
+    yield from (f"{key} has {count} dead instances" for key, count in dead.items() if count > 2)
+    for kind in ("pods", "pod-records"):
+        folder = node.folder / "root" / kind
+        left = {path.name.removesuffix(".json") for path in folder.glob("*")} - wanted
+        yield from (f"{kind}/{name} is left" for name in sorted(left))
+    if node.wire.in_flight > len(node.service.streams):
+        yield f"{node.wire.in_flight} calls are under way, {len(node.service.streams)} streams"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a while has cost."""
+
+    calls: int
+    jobs: int
+    """Of the disk."""
+    timers: int
+    """That there are at its end."""
+
+
+def cost_of(node: Node, seconds: float) -> Cost:
+    """Let time pass, and return what it has cost."""
+    calls, jobs = len(node.service.asked), node.disk.jobs
+    node.advance(seconds)
+    return Cost(len(node.service.asked) - calls, node.disk.jobs - jobs, node.timers())
+
+
+def dearer(first: Cost, then: Cost) -> Iterator[str]:
+    """Yield what a second while at rest has cost more than the first. One round may fall into either."""
+    bound = 1.02
+    if then.calls > first.calls * bound + 4:
+        yield f"an hour at rest has {then.calls} calls, the one before {first.calls}"
+    if then.jobs > first.jobs * bound + 4:
+        yield f"an hour at rest has {then.jobs} jobs of the disk, the one before {first.jobs}"
+    if then.timers > first.timers + 2:
+        yield f"after an hour at rest there are {then.timers} timers, before it {first.timers}"

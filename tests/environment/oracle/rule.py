@@ -1,0 +1,64 @@
+"""What each rule of the oracle knows of the world, and how it says that it is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from messages.pods import Pod
+from tests.environment.machine import Instance, Machine, Witness
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What people want, and what others than the agent have done."""
+
+    now: Callable[[], float]
+    """Returns the seconds of the wall clock."""
+    pods: dict[str, Pod] = field(default_factory=dict)
+    """Each pod that was ever wanted, in its newest form, by its UID."""
+    unwanted_at: dict[str, float] = field(default_factory=dict)
+    """When pods came to be wanted no more."""
+    edited_at: dict[str, float] = field(default_factory=dict)
+    """When the specs of pods were changed last."""
+    touched: set[str] = field(default_factory=set)
+    """UIDs of pods whose containers or sandboxes somebody else has removed, or whose sandbox ended."""
+    troubled_at: float = 0.0
+    """When a call, the runtime or an actor was in trouble last."""
+    killed_at: float = 0.0
+    """When the agent got its last SIGKILL."""
+
+    def wants(self, uid: str) -> bool:
+        """Return whether somebody wants the pod."""
+        return uid in self.pods and uid not in self.unwanted_at
+
+    def spec(self, uid: str) -> dict[str, Any]:
+        """Return the spec of a pod, as it is wanted now or was wanted last. Empty for no pod of ours."""
+        return dict(self.pods[uid].document["spec"]) if uid in self.pods else {}
+
+    def container(self, uid: str, name: str) -> dict[str, Any]:
+        """Return what the spec says of one container. Empty if it knows none of that name."""
+        spec = self.spec(uid)
+        each: dict[str, Any]
+        for each in (*spec.get("initContainers", ()), *spec.get("containers", ())):
+            if each["name"] == name:
+                return each
+        return {}
+
+    def is_as_wanted(self, one: Instance) -> bool:
+        """Return whether a container is what its pod says now."""
+        return self.container(one.uid, one.name).get("image") == one.image
+
+    def init_names(self, uid: str) -> list[str]:
+        """Return the names of a pod's init containers, in order."""
+        return [each["name"] for each in self.spec(uid).get("initContainers", ())]
+
+
+class Rule(Witness):
+    """A rule: a witness that says when it is broken."""
+
+    def __init__(self, wishes: Wishes, machine: Machine, broken: Callable[[str], None]) -> None:
+        self.wishes = wishes
+        self.machine = machine
+        self.broken = broken

@@ -1,0 +1,75 @@
+"""Rules of what is shown while things happen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from typing_extensions import override
+
+from tests.environment.oracle.rule import Rule
+from tests.support.canary import CANARY, Lookout
+
+TERMINAL: Final = {"Succeeded", "Failed"}
+
+
+class NeverBack(Rule):
+    """A phase that is final stays, and restarts are never counted down.
+
+    What was removed by others, and is forgotten because of a SIGKILL, has not been.
+    """
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._phases: dict[str, str] = {}
+        self._shown_at = 0.0
+        self._restarts: dict[tuple[str, str], int] = {}
+
+    @override
+    def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:
+        for uid, status in statuses.items():
+            before = self._phases.get(uid)
+            is_forgotten = self.wishes.killed_at >= self._shown_at and uid in self.wishes.touched
+            if before in TERMINAL and status["phase"] != before and not is_forgotten:
+                self.broken(f"{uid} was {before} and is {status['phase']}")
+            self._phases[uid] = status["phase"]
+            for one in status.get("containerStatuses", ()):
+                self._look_at_restarts(uid, one)
+        self._shown_at = self.wishes.now()
+
+    def _look_at_restarts(self, uid: str, one: Mapping[str, Any]) -> None:
+        key, count = (uid, one["name"]), one["restartCount"]
+        # Somebody who removes containers takes the count with them.
+        if count < self._restarts.get(key, 0) and uid not in self.wishes.touched:
+            self.broken(f"{one['name']} of {uid} had {self._restarts[key]} restarts, now {count}")
+        self._restarts[key] = count
+
+
+class AddressStays(Rule):
+    """A pod whose address was shown goes on to have one, in each life of the agent."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._shown: dict[str, float] = {}
+
+    @override
+    def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:
+        for uid, status in statuses.items():
+            if status.get("podIP"):
+                self._shown[uid] = self.wishes.now()
+            elif self._shown.get(uid, 0.0) > self.wishes.killed_at and self.wishes.wants(uid):
+                self.broken(f"{uid} shows no address any more")
+
+
+class NoSecret(Rule):
+    """No value of a Secret is in what is shown."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._lookout = Lookout(CANARY)
+
+    @override
+    def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:
+        self._lookout.look("a status", repr(statuses))
+        for sighting in self._lookout.sightings():
+            self.broken(f"a value of a Secret is seen: {sighting}")

@@ -1,0 +1,149 @@
+"""Rules of what may start, and when."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any, Final
+
+from typing_extensions import override
+
+from tests.environment.machine import Instance
+from tests.environment.oracle.rule import Rule
+
+IN_FLIGHT: Final = 1.0
+"""Seconds for which a call may be under way that was made before a wish changed."""
+FIRST_PAUSE: Final = 10.0
+LONGEST_PAUSE: Final = 300.0
+FORGIVEN_AFTER: Final = 600.0
+"""Seconds of running after which earlier exits are forgotten."""
+LATE: Final = 20.0
+"""Seconds by which a restart may be late that nothing hinders."""
+CALM: Final = 60.0
+"""Seconds since the last trouble, after which nothing of it is left."""
+
+
+class OneInstance(Rule):
+    """A container has one instance that lives, and each attempt is used once."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._attempts: dict[tuple[str, str], int] = {}
+
+    @override
+    def starts(self, one: Instance) -> None:
+        key = one.uid, one.name
+        for each in self.machine.running():
+            other = self.machine.instance(each)
+            if other.id != one.id and (other.uid, other.name) == key:
+                self.broken(f"{one.name} of {one.uid} lives twice")
+        is_used = one.attempt <= self._attempts.get(key, -1)
+        # Who restarts after somebody else removed containers counts what is left.
+        if is_used and one.uid not in self.wishes.touched:
+            self.broken(f"attempt {one.attempt} of {one.name} of {one.uid} is used twice")
+        self._attempts[key] = one.attempt
+
+
+class Wanted(Rule):
+    """Nothing starts that nobody wants."""
+
+    @override
+    def starts(self, one: Instance) -> None:
+        since = self.wishes.unwanted_at.get(one.uid, self.wishes.now())
+        if self.wishes.now() - since > IN_FLIGHT:
+            self.broken(f"{one.name} of {one.uid} starts though nobody wants the pod")
+
+
+class InitFirst(Rule):
+    """A container starts when each init container before it has succeeded in the same sandbox."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._succeeded: set[tuple[str, str]] = set()
+
+    @override
+    def ends(self, one: Instance) -> None:
+        if one.exit_code == 0:
+            self._succeeded.add((one.sandbox, one.name))
+
+    @override
+    def starts(self, one: Instance) -> None:
+        inits = self.wishes.init_names(one.uid)
+        before = inits[: inits.index(one.name)] if one.name in inits else inits
+        for name in before:
+            if (one.sandbox, name) not in self._succeeded:
+                self.broken(f"{one.name} of {one.uid} starts before {name} has succeeded")
+
+
+class Policy(Rule):
+    """What has ended starts again only if the restart policy says so."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._ended: dict[tuple[str, str], Instance] = {}
+
+    @override
+    def ends(self, one: Instance) -> None:
+        self._ended[one.uid, one.name] = one
+
+    @override
+    def starts(self, one: Instance) -> None:
+        last = self._ended.get((one.uid, one.name))
+        # In a new sandbox a pod begins anew.
+        if last is None or last.sandbox != one.sandbox or last.image != one.image:
+            return
+        policy = self.wishes.spec(one.uid).get("restartPolicy", "Always")
+        is_over = policy == "Never" or (policy == "OnFailure" and last.exit_code == 0)
+        if is_over and one.uid not in self.wishes.touched:
+            self.broken(f"{one.name} of {one.uid} starts again: {policy}, {last.exit_code}")
+
+
+class BackOff(Rule):
+    """The first restart is at once, each further one 10 s, 20 s, to 300 s after the exit.
+
+    Another image begins anew. Ten minutes of running since the last restart forgive earlier exits. Of a pod
+    that lived through a SIGKILL of the agent, or that others have touched, nothing is said: what was waited
+    for is guessed then. The same holds for a pod that has an image again which it had before.
+    """
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._past: dict[tuple[str, str], list[Instance]] = defaultdict(list)
+        self._edits: Counter[tuple[str, str]] = Counter()
+
+    @override
+    def ends(self, one: Instance) -> None:
+        past = self._past[one.uid, one.name]
+        if past and past[-1].image != one.image:
+            self._edits[one.uid, one.name] += 1
+            del past[:-1]  # the start with another image was the first restart
+        past.append(one)
+
+    @override
+    def starts(self, one: Instance) -> None:
+        past = self._past[one.uid, one.name]
+        if not past or past[-1].image != one.image or not self._is_known(one, past):
+            return
+        waited, pause = self.wishes.now() - past[-1].finished_at, pause_after(past)
+        said = f"{one.name} of {one.uid} starts {waited:.1f} s after its exit, not {pause:.0f}"
+        if waited < pause - 0.1:
+            self.broken(said)
+        if waited > pause + LATE and self.wishes.now() - self.wishes.troubled_at > CALM + waited:
+            self.broken(said)
+
+    def _is_known(self, one: Instance, past: list[Instance]) -> bool:
+        wishes = self.wishes
+        is_same = all(each.sandbox == one.sandbox for each in past)
+        was_killed = wishes.killed_at >= past[0].started_at
+        if self._edits[one.uid, one.name] > 1:
+            return False
+        return is_same and not was_killed and one.uid not in wishes.touched
+
+
+def pause_after(past: list[Instance]) -> float:
+    """Return how long the next restart waits after the last of these exits."""
+    pause = waits = 0.0
+    for each in past:
+        if each.finished_at - each.started_at > FORGIVEN_AFTER:
+            pause = 0.0
+        waits, pause = pause, min(LONGEST_PAUSE, pause * 2) or FIRST_PAUSE
+    return waits

@@ -1,0 +1,101 @@
+"""Rules of what may be stopped, and how."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from typing_extensions import override
+
+from runtimes.cri.wire import cri_pb2 as cri
+from tests.environment.machine import Instance
+from tests.environment.oracle.rule import Rule
+
+LEAST: Final = 1.0
+"""Seconds that a grace never falls below."""
+LEAST_AFTER_HOOK: Final = 2.0
+NOBODYS: Final = "nobodys"
+"""Begins the UID of what is no pod of ours."""
+
+
+class StopWanted(Rule):
+    """Nothing is stopped that is wanted as it is.
+
+    A container whose preStop was called is stopped, also if the image is changed back meanwhile.
+    """
+
+    @override
+    def is_asked_to_stop(self, one: Instance, grace: float) -> None:
+        wishes = self.wishes
+        if has_hook(self, one) and wishes.edited_at.get(one.uid, 0.0) >= one.started_at:
+            return
+        if wishes.wants(one.uid) and wishes.is_as_wanted(one) and one.uid not in wishes.touched:
+            self.broken(f"{one.name} of {one.uid} is stopped though it is wanted")
+
+
+class GraceShrinks(Rule):
+    """The end of a container that is being stopped is never put off, but by the least grace.
+
+    Who got a SIGKILL stops anew what was being stopped, as the annotations of the containers say.
+    """
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._ends_by: dict[str, float] = {}
+        self._asked_at: dict[str, float] = {}
+
+    @override
+    def is_asked_to_stop(self, one: Instance, grace: float) -> None:
+        now = self.wishes.now()
+        if self.wishes.killed_at >= self._asked_at.get(one.id, now):
+            self._ends_by.pop(one.id, None)
+        self._asked_at[one.id] = now
+        least = LEAST_AFTER_HOOK if has_hook(self, one) else LEAST
+        allowed = max(self._ends_by.get(one.id, float("inf")), now + least)
+        if now + grace > allowed + 1.0:  # a runtime is told whole seconds
+            self.broken(f"the grace of {one.name} of {one.uid} grows to {grace:.1f} s")
+        self._ends_by[one.id] = min(allowed, now + grace)
+
+
+class AfterHook(Rule):
+    """A container that had its preStop hook called has two seconds for SIGTERM."""
+
+    @override
+    def is_asked_to_stop(self, one: Instance, grace: float) -> None:
+        if has_hook(self, one) and grace < LEAST_AFTER_HOOK and one.uid not in self.wishes.touched:
+            self.broken(f"{one.name} of {one.uid} has {grace:.1f} s after its hook")
+
+
+class OthersStay(Rule):
+    """What is no pod of ours stays as it is."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._before: dict[str, Any] = {}
+
+    @override
+    def moves(self) -> None:
+        now = self._seen()
+        for each, state in self._before.items():
+            if now.get(each) != state:
+                self.broken(f"{each[-4:]}, which is nobody's, is {now.get(each, 'gone')} now")
+        self._before = now
+
+    def _seen(self) -> dict[str, Any]:
+        machine = self.machine
+        sandboxes = {
+            each.id: cri.PodSandboxState.Name(each.state)
+            for each in machine.sandboxes.values()
+            if each.config.metadata.uid.startswith(NOBODYS)
+        }
+        containers = {
+            each.id: cri.ContainerState.Name(each.state)
+            for each in machine.containers.values()
+            if each.sandbox_id in sandboxes
+        }
+        return sandboxes | containers
+
+
+def has_hook(rule: Rule, one: Instance) -> bool:
+    """Return whether the container has a preStop hook."""
+    lifecycle = rule.wishes.container(one.uid, one.name).get("lifecycle", {})
+    return "preStop" in lifecycle

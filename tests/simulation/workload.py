@@ -1,0 +1,86 @@
+"""The pods of histories: a few kinds, each with a container whose name says what it does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+from messages.pods import Pod
+from tests.environment.node import IMAGES
+from tests.support.builders import make_pod
+from tests.support.cri.fake_machine import Behaviour
+
+NAMES: Final = "abcd"
+KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "plain": {"containers": ["main"]},
+    "pair": {"containers": ["main", "beside"]},
+    "hooked": {"containers": ["hooked"]},
+    "crashing": {"containers": ["crashing"]},
+    "aging": {"containers": ["aging"]},
+    "prepared": {"initContainers": ["first", "second"], "containers": ["main"]},
+    "unprepared": {"initContainers": ["failing"], "containers": ["main"]},
+    "job": {"containers": ["done", "failed"], "restartPolicy": "Never"},
+    "tried": {"containers": ["done", "beside"], "restartPolicy": "OnFailure"},
+}
+MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing"})
+"""Kinds of pods whose image is changed. Of others it is not said what a change starts again."""
+HOOK: Final = {"preStop": {"sleep": {"seconds": 1}}}
+
+
+def behaviours(random_: random.Random) -> dict[str, Behaviour]:
+    """Return what containers do, by their names. Times are drawn around the bounds of back-off."""
+    return {
+        "main": Behaviour(ignores_term=random_.random() < 0.2),
+        "hooked": Behaviour(ignores_term=random_.random() < 0.3),
+        "beside": Behaviour(run_for=4.0, exit_code=random_.choice([0, 1])),
+        "crashing": Behaviour(
+            run_for=random_.choice([0.5, 3.0]),
+            exit_code=1,
+            says_running_for=random_.choice([0.0, 0.06, 0.3]),
+        ),
+        "aging": Behaviour(run_for=random_.choice([400.0, 590.0, 610.0]), exit_code=1),
+        "first": Behaviour(run_for=0.3),
+        "second": Behaviour(run_for=2.0),
+        "failing": Behaviour(run_for=0.5, exit_code=1),
+        "done": Behaviour(run_for=1.0),
+        "failed": Behaviour(run_for=1.5, exit_code=3),
+    }
+
+
+def pod_of(name: str, uid: str, kind: str, random_: random.Random) -> Pod:
+    """Return a new pod."""
+    made = KINDS[kind]
+    spec: dict[str, Any] = {
+        "restartPolicy": made.get("restartPolicy", "Always"),
+        "terminationGracePeriodSeconds": random_.choice([1, 2, 5, 30]),
+    }
+    for group in ("initContainers", "containers"):
+        if group in made:
+            spec[group] = [_container(each) for each in made[group]]
+    return make_pod(name, uid=uid, source="http", labels={"kind": kind}, spec=spec)
+
+
+def with_other_image(pod: Pod) -> Pod:
+    """Return the pod with the other image in its first container; itself if its kind has to stay."""
+    document = deepcopy(dict(pod.document))
+    if document["metadata"]["labels"]["kind"] not in MAY_CHANGE:
+        return pod
+    container = document["spec"]["containers"][0]
+    container["image"] = IMAGES[container["image"] == IMAGES[0]]
+    return Pod.of(document)
+
+
+def rests(pod: Pod) -> bool:
+    """Return whether its containers go on for ever, or have ended for good, after a while."""
+    return pod.document["metadata"]["labels"]["kind"] in {"plain", "hooked", "prepared", "job"}
+
+
+def _container(name: str) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "name": name,
+        "image": IMAGES[0],
+        "imagePullPolicy": "IfNotPresent",
+    }
+    return made | ({"lifecycle": HOOK} if name == "hooked" else {})
