@@ -27,9 +27,12 @@ class Releases:
     """
 
     def __init__(self, root: Path = ROOT) -> None:
-        """``root`` has the code. Reads it; raises ``OSError``."""
+        """``root`` has the code. Reads its version; raises ``OSError``."""
         self._place = _place_of(root)
-        self._running = _release_at(root)
+        try:
+            self._running = _release_at(root)
+        except ValueError:  # the file is cut short: the version of the code is all that is known
+            self._running = Release(_version_in(root))
         self._mark: tuple[int, ...] = ()
         self._installed: Release | None = None
 

@@ -84,3 +84,10 @@ def test_what_is_taken_away_or_half_written_is_nothing_to_restart_for(tmp_path: 
 def test_a_release_is_named_by_its_version_and_by_its_code_where_that_is_known() -> None:
     assert (str(Release("1.0")), str(Release("1.0", "aaa"))) == ("1.0", "1.0 (aaa)")
     assert Releases()() == ReleaseState(Release(version()), Release(version()))
+
+
+def test_a_file_of_a_release_that_is_cut_short_keeps_no_agent_from_starting(tmp_path: Path) -> None:
+    home = checkout(tmp_path / "actorlet", "1.0")
+    for torn in ("", "1.0", "1.0 aaa bbb"):
+        (home / RELEASE).write_text(torn)
+        assert Releases(home)() == ReleaseState(Release("1.0"), None)
