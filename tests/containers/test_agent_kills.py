@@ -75,7 +75,7 @@ def test_told_to_end_it_waits_for_sandboxes_that_are_being_made_but_not_for_long
     proxy.open_all()
     agent.begins()
     agent.await_running("web", restarts=0)
-    assert agent.said("web") == ["begins"]
+    eventually(lambda: agent.said("web") == ["begins"], PATIENT)
 
 
 def test_killed_at_each_step_of_a_stop_it_stops_everything_once(

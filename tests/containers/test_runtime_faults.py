@@ -90,6 +90,8 @@ def test_one_that_ended_while_containerd_was_dead_is_started_again(pods: CriPods
     pods.containerd.kill()
     pods.is_away()
     pods.containerd.kill_process(task)
+    # Its shim has seen the end. One that comes while containerd starts is lost to containerd for ever.
+    wait_until(lambda: not Path(f"/proc/{task}").exists(), COMES_WITHIN)
     pods.containerd.start()
     pods.running(WEB, attempt=1)
     assert pods.exited(WEB).exit_code == 137
