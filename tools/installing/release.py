@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from settings.version import RELEASE
 from tools.installing.failures import InstallError
 from tools.installing.interpreters import check_python
 
@@ -23,6 +22,9 @@ ALONE: Final = ("run.py", "pyproject.toml", "LICENSE", "README.md")
 """Files beside the rooms. The version stands in pyproject.toml."""
 NEEDS: Final = ("requirements.txt", "constraints.txt")
 """What the environment is made by."""
+RELEASE: Final = "RELEASE"
+"""The file in which a release says what it is: ``settings.version`` reads it. This runs without any package,
+so it imports no room."""
 LEFT_OUT: Final = ("kubernetes/aio",)
 """The second half of the Kubernetes client, for programs of another kind: a fifth of the environment."""
 

@@ -270,3 +270,15 @@ def test_a_release_is_told_from_any_other_by_its_code_and_by_what_it_needs(tmp_p
     assert (again / RELEASE).read_bytes() == (first / RELEASE).read_bytes()
     files = [release.ROOT / each for each in release.ALONE]
     assert release.code_of(files) != release.code_of(files[1:])
+
+
+def test_a_release_says_what_it_is_where_the_agent_looks_for_that() -> None:
+    assert release.RELEASE == RELEASE
+
+
+def test_what_installs_runs_without_any_package() -> None:
+    words = [sys.executable, "-I", "-S", "-c"]
+    program = (
+        f"import sys; sys.path.insert(0, {str(release.ROOT)!r}); import tools.installing.doing"
+    )
+    subprocess.run([*words, program], check=True)
