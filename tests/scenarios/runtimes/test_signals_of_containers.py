@@ -130,7 +130,10 @@ def test_kill_is_run_where_no_process_id_is_told() -> None:
 
 
 def test_a_process_that_is_not_the_containers_gets_no_signal() -> None:
-    with cri_stage() as stage, subprocess.Popen([sys.executable, "-c", "input()"]) as innocent:
+    with (
+        cri_stage() as stage,
+        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as innocent,
+    ):
         container = started(stage)
         only = next(iter(stage.machine.containers.values()))
         only.pid = innocent.pid
