@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from messages.pods import Pod
 from messages.sources import Rescan
 from tests.environment.node import Node
 from tests.environment.oracle.oracle import Oracle
 from tests.environment.oracle.stops import NOBODYS
-from tests.simulation.workload import KINDS, NAMES, pod_of, with_other_image
+from tests.simulation.workload import KINDS, NAMES, pod_of, with_least_grace, with_other_image
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, Fault
 from tests.support.cri.fake_machine import FakeContainer
 from tests.support.cri.fake_wire import BROKEN
@@ -87,13 +88,28 @@ def _remove(world: World) -> None:
         world.tells()
 
 
+def _hurry(world: World) -> None:
+    """Edit a pod, and while that has effects, give it the shortest grace and remove it."""
+    if world.pods:
+        name = world.random.choice(sorted(world.pods))
+        uid = world.pods[name]
+        for edited in (with_other_image, with_least_grace):
+            _change(world, uid, edited)
+            world.node.advance(world.random.choice([0.0, 0.3]))
+        del world.pods[name]
+        world.tells()
+
+
 def _edit(world: World) -> None:
     if world.pods:
-        uid = world.pods[world.random.choice(sorted(world.pods))]
-        wishes = world.oracle.wishes
-        wishes.pods[uid] = with_other_image(wishes.pods[uid])
-        wishes.edited_at[uid] = world.node.wall
-        world.tells()
+        _change(world, world.pods[world.random.choice(sorted(world.pods))], with_other_image)
+
+
+def _change(world: World, uid: str, edited: Callable[[Pod], Pod]) -> None:
+    wishes = world.oracle.wishes
+    wishes.pods[uid] = edited(wishes.pods[uid])
+    wishes.edited_at[uid] = world.node.wall
+    world.tells()
 
 
 # --- what happens on the machine -----------------------------------------------------------------------
@@ -177,6 +193,7 @@ def _nothing(world: World) -> None:
 HAPPENS: Final[Mapping[str, tuple[int, Callable[[World], None]]]] = {
     "a pod is added": (10, _add),
     "a pod is removed": (6, _remove),
+    "a pod is removed in a hurry": (3, _hurry),
     "a pod is edited": (4, _edit),
     "a container ends": (6, _end),
     "a container vanishes": (2, _vanish),

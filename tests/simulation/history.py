@@ -69,6 +69,7 @@ def _told(history: History, folder: Path) -> Iterator[str]:
     luck = random.Random(history.seed)
     node.machine.behaviours = behaviours(luck)
     _settle_others(node.machine)
+    oracle.moves()
     world = World(node, oracle, {}, luck)
     node.advance(5.0)
     _happen(world, history.events)

@@ -72,6 +72,13 @@ def with_other_image(pod: Pod) -> Pod:
     return Pod.of(document)
 
 
+def with_least_grace(pod: Pod) -> Pod:
+    """Return the pod with a grace of one second."""
+    document = deepcopy(dict(pod.document))
+    document["spec"]["terminationGracePeriodSeconds"] = 1
+    return Pod.of(document)
+
+
 def rests(pod: Pod) -> bool:
     """Return whether its containers go on for ever, or have ended for good, after a while."""
     return pod.document["metadata"]["labels"]["kind"] in {"plain", "hooked", "prepared", "job"}
