@@ -172,8 +172,12 @@ def test_a_release_that_runs_stays_beside_the_new_one_until_it_has_ended(
     releases = tmp_path / "the root/opt/actorlet/releases"
     installing().install()
     path = releases / "0.1.0-1" / "run.py"
-    path.write_text("input()")
-    with subprocess.Popen([sys.executable, str(path)], stdin=subprocess.PIPE) as agent:
+    path.write_text("input('runs\\n')")
+    command = [sys.executable, "-u", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        # A process that only begins to be another program has no command line for a moment.
+        assert agent.stdout is not None
+        assert agent.stdout.readline() == b"runs\n"
         second = installing()
         second.install()
         assert {each.name for each in releases.iterdir()} == {"0.1.0-1", "0.1.0-2"}
