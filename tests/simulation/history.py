@@ -19,7 +19,8 @@ from tests.environment.node import IMAGES, Node
 from tests.environment.oracle.oracle import Oracle
 from tests.environment.oracle.rest import cost_of, dearer, restless
 from tests.environment.oracle.stops import NOBODYS
-from tests.simulation.events import HAPPENS, Event, World, drawn
+from tests.simulation.events.drawing import HAPPENS, drawn
+from tests.simulation.events.event import Event, World
 from tests.simulation.workload import behaviours, rests
 
 EVENTS: Final = 60
