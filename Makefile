@@ -1,6 +1,7 @@
 # make run    the agent on examples/manifests, endpoints on 127.0.0.1:10255 and 127.0.0.1:10248
 # make run-containers  the same on examples/containers, in containers of this machine: see README.md
 # make test   every test that this machine can run, in several processes; ARGS="-n0 -k name" runs some in one, ARGS=tests/unit the quick half
+# make flakes what became of each test in the last 50 runs of make test: how often it failed, and the slowest
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
 # make simulate  whether a whole node keeps its promises in the histories of some seeds; ARGS="FIRST LAST"
@@ -77,7 +78,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run run-containers test check format cover simulate mutants bench docs docs-serve screenshots proto reference install uninstall deb clean
+.PHONY: run run-containers test flakes check format cover simulate mutants bench docs docs-serve screenshots proto reference install uninstall deb clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -86,7 +87,10 @@ run-containers: .venv/agent
 	$(PY) run.py --runtime cri --pod-manifest-path examples/containers $(ARGS)
 
 test: .venv/dev
-	$(PY) -m pytest -q -n $(PROCESSES) $(ARGS)
+	$(PY) -m pytest -q -n $(PROCESSES) --junitxml="$$($(PY) -m tools.flakes new)" $(ARGS)
+
+flakes: .venv/dev
+	@$(PY) -m tools.flakes show $(ARGS)
 
 check: .venv/dev
 	$(PY) -m ruff format --check .
