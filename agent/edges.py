@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from runtimes.hollow.rules import HollowRules
     from runtimes.hooks.sockets import HookSockets
     from runtimes.probing.messages import MakeLoop
+    from runtimes.virtual.calls import ProviderCalls
+    from runtimes.virtual.loading import LoadedProvider
     from volumes.making.jobs import VolumeWriters
     from volumes.mounts.system_calls import MountCalls
 
@@ -48,6 +50,15 @@ class ContainerEdges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderEdges:
+    """The Python class that runs pods, and where it is called."""
+
+    load: Callable[[str], LoadedProvider]
+    """Makes the one object of the class, by its name."""
+    calls: Callable[[], ProviderCalls]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edges:
     """What the actors touch that is not the agent's."""
 
@@ -68,5 +79,7 @@ class Edges:
     """Where the container runtime is. None for the socket that the settings name, or one that is found."""
     containers: ContainerEdges | None = None
     """The container runtime and its disk. None for gRPC, threads and sockets."""
+    provider: ProviderEdges | None = None
+    """The class that runs pods. None for that which the settings name, called on threads."""
     probe_loop: MakeLoop | None = None
     """Makes what carries out the probes of pods in containers, or of a class. None for real sockets."""

@@ -123,7 +123,9 @@ class PodTree:
         outside = self._edges.outside
         if runtime.kind is RuntimeKind.PROVIDER:
             loop = outside.probe_loop or make_loop
-            return ProviderRuntime(runtime.provider, self._address, self._events, loop)
+            return ProviderRuntime(
+                runtime.provider, self._address, self._events, loop, outside.provider
+            )
         if runtime.containers is not None:
             from agent.cri_runtime import CriComposition, CriEdges  # noqa: PLC0415  # see there what it costs
 

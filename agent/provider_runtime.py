@@ -9,6 +9,7 @@ from typing import Final
 
 from typing_extensions import override
 
+from agent.edges import ProviderEdges
 from agent.probe_loops import probe_loop_memory
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
@@ -40,7 +41,8 @@ class ProviderRuntime:
     """The one object of the class, what calls it, and what outlives a crash of the actor.
 
     ``address`` works once there is a system; ``events`` gives the address of the poster of events, or None
-    for a standalone agent. Raises ``UsageError`` if the class cannot be used.
+    for a standalone agent; ``edges`` has the class, None for that of this name. Raises ``UsageError`` if the
+    class cannot be used.
     """
 
     def __init__(
@@ -49,16 +51,18 @@ class ProviderRuntime:
         address: Address,
         events: Callable[[], Port[PostEvent] | None],
         make_loop: MakeLoop,
+        edges: ProviderEdges | None = None,
     ) -> None:
+        reached = edges or ProviderEdges(load=load_provider, calls=ThreadedCalls)
         self._address = address
         self._events = events
         self._memory = VirtualMemory()
-        self._calls = ThreadedCalls()
+        self._calls = reached.calls()
         self._probes = probe_loop_memory()
         self._make_loop = make_loop
         try:
             self._loaded = attached(
-                load_provider(provider), RuntimeContext(self._memory, self._runtime)
+                reached.load(provider), RuntimeContext(self._memory, self._runtime)
             )
         except ProviderLoadError as error:
             raise UsageError(f"--runtime: {error}") from error

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from typing_extensions import override
 
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.cri.fake_machine import FakeContainer, FakeMachine
+
+NOBODYS: Final = "nobodys"
+"""Begins the UID of what is no pod of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,12 @@ class Witness:
 
     def moves(self) -> None:
         """Hear that something has happened."""
+
+    def forgets(self) -> None:
+        """Hear that all containers are gone with the agent, and nobody knows of them any more."""
+
+    def loses(self, uid: str) -> None:
+        """Hear that containers of a pod are gone, and that this was not the agent's doing."""
 
 
 class Machine(FakeMachine):

@@ -1,6 +1,6 @@
-"""A node: the whole agent with ``--runtime cri`` on one schedule and one clock, and the world around it.
+"""A node: the whole agent on one schedule and one clock, and the world around it.
 
-The machine, the disk and the pods that are wanted outlive a SIGKILL of the agent, and time goes on.
+What runs the pods, the disk and the pods that are wanted outlive a SIGKILL of the agent, and time goes on.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
-
-from typing_extensions import override
+from typing import Any
 
 from actors.pod_manager import POD_MANAGER
 from actors.pods.status_keeper import STATUS_KEEPER
-from agent.edges import ContainerEdges, Edges
+from agent.edges import Edges
 from agent.tree import AgentTree
 from kernel import Ended, Steps, SupervisorSpec, isolated
 from messages.pods import Pod
 from messages.sources import Rescan
 from messages.units import Seconds
-from runtimes.cri.operations.flow import DiskJob
 from server.actor import Listeners
 from settings.agent import Settings
 from settings.flags.command_line import parse
@@ -30,7 +27,8 @@ from settings.load import settings_of
 from stores.statuses.rendering import render_status
 from tests.environment.machine import Machine
 from tests.environment.outside import Outside
-from tests.support.cri.cri_stage import DiskAtOnce
+from tests.environment.runtimes.containers import InContainers
+from tests.environment.runtimes.runtime import Runtime
 from tests.support.cri.fake_cri import FakeCri
 from tests.support.cri.fake_wire import FAKE_CRI, Errand, FakeCriDesk, FakeWire
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
@@ -39,51 +37,54 @@ from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
 from tests.support.probes.loop_stage import SteppedLoop
 from tests.support.questions import describe_statuses
-from tests.support.runtimes.hooks_stage import HandMadeSockets
 from tests.support.sources.memory_source import FAKE_SOURCE, FakeMemory, FakeSource
 from tests.support.volumes.plain_writers import NoMounts, PlainWriters
 from tests.support.worlds.standalone import with_child
-
-IMAGES: Final = ("docker.io/library/busybox:1.36", "docker.io/library/busybox:1.37")
-"""The images that the machine has."""
-
-
-class CountedDisk(DiskAtOnce):
-    """Does jobs where they are begun, and counts them."""
-
-    def __init__(self) -> None:
-        self.jobs = 0
-
-    @override
-    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        self.jobs += 1
-        super().start(job, done)
 
 
 class Node:
     """The agent and its world. ``seed`` decides the order in which actors have their turns."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
+    def __init__(
+        self, seed: int, folder: Path, runtime: Callable[[Outside], Runtime] = InContainers
+    ) -> None:
         self._random = random.Random(seed)  # schedules, not secrets
         self.folder = folder
         self.outside = Outside()
-        self.machine = Machine(self._nanoseconds, self.outside.later)
-        for number, image in enumerate(IMAGES):
-            self.machine.images[image] = f"sha256:{number + 7:0>64x}"
-        self.service = FakeCri(self.machine, self.outside.later)
-        self.disk = CountedDisk()
+        self.runtime = runtime(self.outside)
         self.listed: dict[str, Pod] = {}
         """The pods that are wanted, and those that were, by UID."""
         self.endings: list[Ended] = []
         """Of actors, in all lives of the agent."""
         self._source = FakeMemory(wanted=())
-        self._settings = _settings(folder)
+        self._settings = _settings(folder, self.runtime.flags)
         self._begin()
 
     @property
     def wall(self) -> float:
         """The seconds of the wall clock."""
         return EPOCH + self.outside.now
+
+    @property
+    def containers(self) -> InContainers:
+        """What runs pods in containers. Only of a node that has them."""
+        assert isinstance(self.runtime, InContainers)
+        return self.runtime
+
+    @property
+    def machine(self) -> Machine:
+        """The machine of the containers. Only of a node that has them."""
+        return self.containers.machine
+
+    @property
+    def service(self) -> FakeCri:
+        """The runtime on that machine."""
+        return self.containers.service
+
+    @property
+    def wire(self) -> FakeWire:
+        """How the agent reaches it."""
+        return self.containers.wire
 
     # --- what happens to the agent ---------------------------------------------------------------------
 
@@ -100,9 +101,7 @@ class Node:
 
     def is_killed(self) -> None:
         """Have the agent get a SIGKILL, and start again at once: the tree that was takes no step any more."""
-        was_there = self.wire.is_there
-        self.service.streams.clear()
-        self._begin(was_there)
+        self._begin()
 
     def advance(self, seconds: float) -> None:
         """Let time pass, for the agent and outside of it, from one due thing to the next."""
@@ -156,10 +155,8 @@ class Node:
 
     # --- inside ----------------------------------------------------------------------------------------
 
-    def _begin(self, is_there: bool = True) -> None:  # noqa: FBT001, FBT002  # ours alone
+    def _begin(self) -> None:
         self.steps = Steps(self._random.randrange(1 << 30))
-        self.wire = FakeWire(self.service, self._in_this_life)
-        self.wire.is_there = is_there
         play = self.play = Stage(self._tree(), self.steps)
         play.system.observe_endings(self.endings.append)
         play.clock.move(Seconds(self.outside.now))
@@ -181,19 +178,14 @@ class Node:
         self.outside.now = max(self.outside.now, to)
         self.play.clock.move(Seconds(self.outside.now))
 
-    def _nanoseconds(self) -> int:
-        return int(self.wall * 1_000_000_000)
-
     def _tree(self) -> SupervisorSpec:
         edges = Edges(
             keep_watch=FakeDirectoryWatches(),
             machine=MadeUpMachine(),
             writers=PlainWriters(),
             mounts=NoMounts(),
-            containers=ContainerEdges(
-                wire=lambda _: self.wire, disk=self.disk, hook_sockets=HandMadeSockets()
-            ),
             probe_loop=lambda memory, tell, _, clock: SteppedLoop(memory, tell, clock),
+            **self.runtime.edges(self._in_this_life),
         )
         root = AgentTree(self._settings, Listeners(), lambda: self.play.system, edges).root()
         root = replace(root, intensity=PATIENT_ROOT.intensity, backoff=PATIENT_ROOT.backoff)
@@ -205,12 +197,11 @@ class Node:
         return FakeSource(pod_manager, self._source)
 
 
-def _settings(folder: Path) -> Settings:
+def _settings(folder: Path, flags: Sequence[str]) -> Settings:
     line = parse(
         [
             "--manifest-url=http://nowhere",
-            "--runtime=cri",
-            "--container-runtime-endpoint=unix:///nowhere.sock",
+            *flags,
             f"--root-dir={folder / 'root'}",
             "--cgroups-per-qos=false",
             "--enforce-node-allocatable=",
@@ -218,6 +209,7 @@ def _settings(folder: Path) -> Settings:
     )
     settings = settings_of(line, (), hostname="node1")
     assert settings.runtime is not None
-    assert settings.runtime.containers is not None
+    if settings.runtime.containers is None:
+        return settings
     containers = replace(settings.runtime.containers, pod_logs_dir=folder / "logs")
     return replace(settings, runtime=replace(settings.runtime, containers=containers))

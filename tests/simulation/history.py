@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from runtimes.cri.wire import cri_pb2 as cri
-from tests.environment.machine import Machine
-from tests.environment.node import IMAGES, Node
+from tests.environment.machine import NOBODYS, Machine
+from tests.environment.node import Node
 from tests.environment.oracle.oracle import Oracle
 from tests.environment.oracle.rest import cost_of, dearer, restless
-from tests.environment.oracle.stops import NOBODYS
+from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, World
 from tests.simulation.workload import behaviours, rests

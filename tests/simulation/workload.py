@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from messages.pods import Pod
-from tests.environment.node import IMAGES
+from tests.environment.runtimes.containers import IMAGES
 from tests.support.builders import make_pod
 from tests.support.cri.fake_machine import Behaviour
 

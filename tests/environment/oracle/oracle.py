@@ -30,8 +30,8 @@ class Oracle(Witness):
         self.wishes = Wishes(now=lambda: node.wall)
         self.broken: list[str] = []
         """What is broken, in the order in which it was seen."""
-        self._rules = [each(self.wishes, node.machine, self._note) for each in RULES]
-        node.machine.witness = self
+        self._rules = self._made()
+        node.runtime.is_seen_by(self)
 
     def wants(self, pods: Sequence[Pod]) -> None:
         """Hear what people want from now on."""
@@ -73,6 +73,17 @@ class Oracle(Witness):
     def moves(self) -> None:
         for rule in self._rules:
             rule.moves()
+
+    @override
+    def forgets(self) -> None:
+        self._rules = self._made()
+
+    @override
+    def loses(self, uid: str) -> None:
+        self.wishes.touched.add(uid)
+
+    def _made(self) -> list[Rule]:
+        return [each(self.wishes, self._node.runtime, self._note) for each in RULES]
 
     def _note(self, what: str) -> None:
         self.broken.append(f"{self._node.outside.now:.2f} s: {what}")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.node import Node
 from tests.environment.oracle.rule import Wishes
-from tests.environment.oracle.stops import NOBODYS
 
 
 def restless(node: Node, wishes: Wishes) -> Iterator[str]:
@@ -26,8 +23,7 @@ def restless(node: Node, wishes: Wishes) -> Iterator[str]:
 
 def _unlike(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> Iterator[str]:
     """Yield where the status of a pod and the machine differ from each other, or from what is wanted."""
-    instances = [node.machine.instance(each) for each in node.machine.running()]
-    running = {each.name: each for each in instances if each.uid == uid}
+    running = {each.name: each for each in node.runtime.live() if each.uid == uid}
     goes_on = wishes.spec(uid).get("restartPolicy", "Always") == "Always" and not _prepares(status)
     for one in status.get("containerStatuses", ()):
         name, is_up = one["name"], "running" in one["state"]
@@ -56,26 +52,11 @@ def _shows_no_pause(one: dict[str, Any]) -> bool:
 
 def _left_over(node: Node, wanted: set[str]) -> Iterator[str]:
     """Yield sandboxes, containers, directories and calls that nobody needs any more."""
-    machine = node.machine
-    ready: Counter[str] = Counter()
-    for sandbox in machine.sandboxes.values():
-        uid = sandbox.config.metadata.uid
-        if uid not in wanted and not uid.startswith(NOBODYS):
-            yield f"a sandbox of {uid} is left"
-        ready[uid] += sandbox.state == cri.SANDBOX_READY
-    yield from (f"{uid} has {count} sandboxes" for uid, count in ready.items() if count > 1)
-    dead = Counter(
-        (each.uid, each.name)
-        for each in map(machine.instance, machine.containers.values())
-        if each.finished_at and not each.uid.startswith(NOBODYS)
-    )
-    yield from (f"{key} has {count} dead instances" for key, count in dead.items() if count > 2)
+    yield from node.runtime.left_over(wanted)
     for kind in ("pods", "pod-records"):
         folder = node.folder / "root" / kind
         left = {path.name.removesuffix(".json") for path in folder.glob("*")} - wanted
         yield from (f"{kind}/{name} is left" for name in sorted(left))
-    if node.wire.in_flight > len(node.service.streams):
-        yield f"{node.wire.in_flight} calls are under way, {len(node.service.streams)} streams"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +72,10 @@ class Cost:
 
 def cost_of(node: Node, seconds: float) -> Cost:
     """Let time pass, and return what it has cost."""
-    calls, jobs = len(node.service.asked), node.disk.jobs
+    calls, jobs = node.runtime.work()
     node.advance(seconds)
-    return Cost(len(node.service.asked) - calls, node.disk.jobs - jobs, node.timers())
+    calls_then, jobs_then = node.runtime.work()
+    return Cost(calls_then - calls, jobs_then - jobs, node.timers())
 
 
 def dearer(first: Cost, then: Cost) -> Iterator[str]:

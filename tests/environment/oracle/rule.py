@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from messages.pods import Pod
-from tests.environment.machine import Instance, Machine, Witness
+from tests.environment.machine import Instance, Witness
+from tests.environment.runtimes.runtime import Runtime
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ class Wishes:
 class Rule(Witness):
     """A rule: a witness that says when it is broken."""
 
-    def __init__(self, wishes: Wishes, machine: Machine, broken: Callable[[str], None]) -> None:
+    def __init__(self, wishes: Wishes, runtime: Runtime, broken: Callable[[str], None]) -> None:
         self.wishes = wishes
-        self.machine = machine
+        self.runtime = runtime
         self.broken = broken

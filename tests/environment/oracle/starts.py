@@ -32,8 +32,7 @@ class OneInstance(Rule):
     @override
     def starts(self, one: Instance) -> None:
         key = one.uid, one.name
-        for each in self.machine.running():
-            other = self.machine.instance(each)
+        for other in self.runtime.live():
             if other.id != one.id and (other.uid, other.name) == key:
                 self.broken(f"{one.name} of {one.uid} lives twice")
         is_used = one.attempt <= self._attempts.get(key, -1)

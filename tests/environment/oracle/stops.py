@@ -6,15 +6,12 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.machine import Instance
 from tests.environment.oracle.rule import Rule
 
 LEAST: Final = 1.0
 """Seconds that a grace never falls below."""
 LEAST_AFTER_HOOK: Final = 2.0
-NOBODYS: Final = "nobodys"
-"""Begins the UID of what is no pod of ours."""
 
 
 class StopWanted(Rule):
@@ -70,29 +67,15 @@ class OthersStay(Rule):
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
-        self._before: dict[str, Any] = {}
+        self._before: dict[str, str] = {}
 
     @override
     def moves(self) -> None:
-        now = self._seen()
+        now = dict(self.runtime.others())
         for each, state in self._before.items():
             if now.get(each) != state:
                 self.broken(f"{each[-4:]}, which is nobody's, is {now.get(each, 'gone')} now")
         self._before = now
-
-    def _seen(self) -> dict[str, Any]:
-        machine = self.machine
-        sandboxes = {
-            each.id: cri.PodSandboxState.Name(each.state)
-            for each in machine.sandboxes.values()
-            if each.config.metadata.uid.startswith(NOBODYS)
-        }
-        containers = {
-            each.id: cri.ContainerState.Name(each.state)
-            for each in machine.containers.values()
-            if each.sandbox_id in sandboxes
-        }
-        return sandboxes | containers
 
 
 def has_hook(rule: Rule, one: Instance) -> bool:

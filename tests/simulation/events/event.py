@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tests.environment.machine import NOBODYS
 from tests.environment.node import Node
 from tests.environment.oracle.oracle import Oracle
-from tests.environment.oracle.stops import NOBODYS
 from tests.support.cri.fake_machine import FakeContainer
 
 

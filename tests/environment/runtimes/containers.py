@@ -1,0 +1,114 @@
+"""Containers of a machine: a runtime in memory at the end of the agent's wire."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from typing_extensions import override
+
+from agent.edges import ContainerEdges
+from runtimes.cri.operations.flow import DiskJob
+from runtimes.cri.wire import cri_pb2 as cri
+from tests.environment.machine import NOBODYS, Instance, Machine, Witness
+from tests.environment.outside import Outside
+from tests.environment.runtimes.runtime import InThisLife, Runtime
+from tests.support.cri.cri_stage import DiskAtOnce
+from tests.support.cri.fake_cri import FakeCri
+from tests.support.cri.fake_wire import FakeWire
+from tests.support.runtimes.hooks_stage import HandMadeSockets
+
+IMAGES: Final = ("docker.io/library/busybox:1.36", "docker.io/library/busybox:1.37")
+"""The images that the machine has."""
+
+
+class CountedDisk(DiskAtOnce):
+    """Does jobs where they are begun, and counts them."""
+
+    def __init__(self) -> None:
+        self.jobs = 0
+
+    @override
+    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
+        self.jobs += 1
+        super().start(job, done)
+
+
+class InContainers(Runtime):
+    """Runs pods in containers."""
+
+    flags = ("--runtime=cri", "--container-runtime-endpoint=unix:///nowhere.sock")
+
+    def __init__(self, outside: Outside) -> None:
+        super().__init__(outside)
+        self.machine = Machine(lambda: int(self.wall * 1_000_000_000), outside.later)
+        for number, image in enumerate(IMAGES):
+            self.machine.images[image] = f"sha256:{number + 7:0>64x}"
+        self.service = FakeCri(self.machine, outside.later)
+        self.disk = CountedDisk()
+        self._wire: FakeWire | None = None
+
+    @property
+    def wire(self) -> FakeWire:
+        """What the agent reaches the machine by."""
+        assert self._wire is not None
+        return self._wire
+
+    @override
+    def is_seen_by(self, witness: Witness) -> None:
+        self.machine.witness = witness
+
+    @override
+    def edges(self, in_this_life: InThisLife) -> Mapping[str, Any]:
+        was_there = self._wire is None or self._wire.is_there
+        self.service.streams.clear()
+        wire = self._wire = FakeWire(self.service, in_this_life)
+        wire.is_there = was_there
+        containers = ContainerEdges(
+            wire=lambda _: wire, disk=self.disk, hook_sockets=HandMadeSockets()
+        )
+        return {"containers": containers}
+
+    @override
+    def live(self) -> Iterator[Instance]:
+        return map(self.machine.instance, self.machine.running())
+
+    @override
+    def work(self) -> tuple[int, int]:
+        return len(self.service.asked), self.disk.jobs
+
+    @override
+    def others(self) -> Mapping[str, str]:
+        machine = self.machine
+        sandboxes = {
+            each.id: cri.PodSandboxState.Name(each.state)
+            for each in machine.sandboxes.values()
+            if each.config.metadata.uid.startswith(NOBODYS)
+        }
+        containers = {
+            each.id: cri.ContainerState.Name(each.state)
+            for each in machine.containers.values()
+            if each.sandbox_id in sandboxes
+        }
+        return sandboxes | containers
+
+    @override
+    def left_over(self, wanted: set[str]) -> Iterator[str]:
+        machine = self.machine
+        ready: Counter[str] = Counter()
+        for sandbox in machine.sandboxes.values():
+            uid = sandbox.config.metadata.uid
+            if uid not in wanted and not uid.startswith(NOBODYS):
+                yield f"a sandbox of {uid} is left"
+            ready[uid] += sandbox.state == cri.SANDBOX_READY
+        yield from (f"{uid} has {count} sandboxes" for uid, count in ready.items() if count > 1)
+        dead = Counter(
+            (each.uid, each.name)
+            for each in map(machine.instance, machine.containers.values())
+            if each.finished_at and not each.uid.startswith(NOBODYS)
+        )
+        yield from (f"{key} has {count} dead instances" for key, count in dead.items() if count > 2)
+        if self.wire.in_flight > len(self.service.streams):
+            streams = len(self.service.streams)
+            yield f"{self.wire.in_flight} calls are under way, {streams} streams"

@@ -1,0 +1,55 @@
+"""What runs the pods of a node, as the node and the oracle know it: the one seam between the kinds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeAlias
+
+from tests.environment.machine import Instance, Witness
+from tests.environment.outside import Outside
+from tests.support.kernel.clock import EPOCH
+
+InThisLife: TypeAlias = Callable[[float, Callable[[], None]], None]
+"""Has something done after so many seconds, unless the agent was killed meanwhile."""
+
+
+class Runtime(ABC):
+    """How an agent reaches what runs its pods, and what of them really runs. Outlives each agent."""
+
+    flags: ClassVar[tuple[str, ...]]
+    """What the agent is started with."""
+
+    def __init__(self, outside: Outside) -> None:
+        self.outside = outside
+        self.witness = Witness()
+        """Who is told what really happens."""
+
+    @property
+    def wall(self) -> float:
+        """The seconds of the wall clock."""
+        return EPOCH + self.outside.now
+
+    def is_seen_by(self, witness: Witness) -> None:
+        """Have ``witness`` told what really happens."""
+        self.witness = witness
+
+    @abstractmethod
+    def edges(self, in_this_life: InThisLife) -> Mapping[str, Any]:
+        """Return edges for an agent that begins now. An agent before it has got a SIGKILL."""
+
+    @abstractmethod
+    def live(self) -> Iterator[Instance]:
+        """Yield what runs."""
+
+    @abstractmethod
+    def work(self) -> tuple[int, int]:
+        """Return how many calls the agents have made, and how many jobs their disk has done."""
+
+    def others(self) -> Mapping[str, str]:
+        """Return what is no pod of ours, and how it is."""
+        return {}
+
+    @abstractmethod
+    def left_over(self, wanted: set[str]) -> Iterator[str]:
+        """Yield what is there, and nobody needs: of other pods than ``wanted``, or too much of these."""
