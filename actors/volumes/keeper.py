@@ -76,7 +76,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
     ``GetObject``, once for all pods that show an object, and the opposites; the keeper of tokens
     ``WantTokens`` and ``ReleaseTokens``; who posts events ``PostEvent``.
     Fails when: it has a bug. The next life knows the same volumes, takes in the jobs that ended meanwhile,
-    and reads everything again: what was told to the life before may be lost.
+    does again those whose outcome the crash lost, and reads everything again: what was told to the life
+    before may be lost.
 
     Order: one job about a volume at a time; what changes meanwhile is shown by the next one, and the newest
     wins. Volumes are taken away once no job writes them, and whatever is wanted for the same UID meanwhile
@@ -114,6 +115,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         memory = self._memory
         for uid in list(memory.pods):
             kept = memory.pods.get(uid)
+            if kept is not None:
+                kept.note_lost_jobs(memory.jobs)
             if kept is not None and kept.pod is not None and kept.releasing is None:
                 self._tokens.want(kept.pod, kept)
                 self._reading.register(kept.pod, kept.objects)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -149,6 +149,15 @@ class VolumesOfPod:
     def wanted_tokens(self) -> frozenset[TokenNeeded]:
         """All tokens that any of the volumes shows."""
         return frozenset(token for each in self.volumes.values() for token in each.tokens)
+
+    def note_lost_jobs(self, jobs: Container[VolumeJob]) -> None:
+        """Have done again what no job of ``jobs`` is about any more: a crash lost what came of it."""
+        for volume in self.volumes.values():
+            if volume.job is not None and volume.job not in jobs:
+                volume.job, volume.is_stale = None, True
+        releasing = self.releasing
+        if releasing is not None and releasing.job is not None and releasing.job not in jobs:
+            releasing.job = None
 
     def lacks_tokens(self, volume: KeptVolume) -> bool:
         """Return whether a token of a volume is still on its way."""

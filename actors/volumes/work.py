@@ -163,7 +163,7 @@ class VolumeWork:
         self, pod: Pod, name: str, volume: KeptVolume, outcome: VolumeOutcome, now: Seconds
     ) -> None:
         """Note what came of a job about a volume."""
-        shows, volume.job, volume.job_shows = volume.job_shows, None, NO_VERSIONS
+        shows = volume.job_shows
         match outcome:
             case VolumeMade():
                 self._note(pod, name, volume, outcome)
@@ -178,6 +178,7 @@ class VolumeWork:
                 self._sayings.say(pod, name, volume)
             case _:
                 pass  # old files are gone, or the next write removes them
+        volume.job, volume.job_shows = None, NO_VERSIONS  # the last, so that no crash leaves a half
 
     def _note(self, pod: Pod, name: str, volume: KeptVolume, made: VolumeMade) -> None:
         if made.is_there:

@@ -79,7 +79,7 @@ class ContainerCalls:
         if isinstance(request, StopContainer):
             self._end_waiting(record, request.id)
         memory.last_ref += 1
-        call = Call(memory.last_ref, record.uid, step, now, _deadline(request))
+        call = Call(memory.last_ref, memory.last_ref, record.uid, step, now, _deadline(request))
         memory.calls[call.ref] = call
         record.calls = (*record.calls, call)
         if is_start(step):
@@ -94,6 +94,8 @@ class ContainerCalls:
         """Tell the stops whose turn it is, each with what is left of its grace."""
         for stop in self._memory.stops.turns(now, self._parallel_stops):
             call = self._memory.calls[stop.ref]
+            self._memory.last_ref += 1
+            call.told = self._memory.last_ref
             request = call.step.request
             if isinstance(request, StopContainer):
                 self._tell(call, replace(request, grace=stop.left(now)))
@@ -121,13 +123,14 @@ class ContainerCalls:
         return call
 
     def end_before(self, look: Call) -> None:
-        """End the calls about a pod that were made before this look at it: their effects are seen.
+        """End the calls about a pod that were told before this look at it: their effects are seen.
 
-        A stop that waits for its turn has none yet, and goes on waiting.
+        A stop that waits for its turn has none yet, and goes on waiting. One whose turn came after the look
+        was told may have none that the look has seen, and its answer comes.
         """
         record = self._memory.records.get(look.uid)
         for call in record.calls if record is not None else ():
-            if call.ref < look.ref and call.ref not in self._memory.stops:
+            if call.told < look.told and call.ref not in self._memory.stops:
                 self._end(call)
 
     def drop(self, record: RuntimeRecord) -> None:

@@ -48,11 +48,13 @@ class Wanted(Enum):
     FORGET = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """One call that is in flight."""
 
     ref: int
+    told: int
+    """Its place in the order in which calls are told. A stop gets a later one when its turn comes."""
     uid: PodUid
     step: Step
     sent_at: Seconds

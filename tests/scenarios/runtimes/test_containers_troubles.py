@@ -1108,6 +1108,21 @@ def test_a_look_at_a_pod_does_not_begin_stops_anew_that_wait_for_their_turn() ->
         assert len(stage.said()) < 10  # people are not told once more of those
 
 
+def test_a_look_at_a_pod_does_not_begin_stops_anew_whose_turn_comes_meanwhile() -> None:
+    with scripted_stage(parallel_stops=4) as stage:
+        many_being_stopped(stage)
+        stage.said()
+        stage.containers.comes_back()
+        stage.play.settle()
+        stage.containers.taken()
+        stage.play.advance(0.5)
+        assert graces_told(stage) == [29.5] * 4  # while the look is under way
+        stage.containers.release(first=5)
+        stage.play.settle()
+        assert len(stage.containers.held) == 4
+        assert stage.said() == []  # nor are people told of them again
+
+
 @pytest.mark.parametrize("what", ["a crash", "an outage"])
 def test_no_stop_is_lost_that_waits_during(what: str) -> None:
     with scripted_stage(parallel_stops=4) as stage:

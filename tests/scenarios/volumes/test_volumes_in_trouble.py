@@ -7,22 +7,25 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 import structlog
 from typing_extensions import override
 
 from actors.volumes.keeper import VOLUME_KEEPER
+from actors.volumes.keeper_parts import JobOf
 from messages.objects import ObjectKind, ReadVerdict
+from messages.pods import JsonObject
 from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay
+from tests.support.crash_matrix import CrashPointError
 from tests.support.volumes.plain_writers import NoMounts
 from tests.support.volumes.volume_stage import (
     VolumeStage,
     pod_with,
     volume_stage,
 )
-from volumes.making.jobs import VolumeLane
+from volumes.making.jobs import VolumeJob, VolumeLane
 from volumes.mounts.mount_table import MountPoint, mounts_of
 
 PW = ObjectKind.SECRET
@@ -259,6 +262,65 @@ def test_a_crash_at_any_message_changes_nothing(
     volumes.crash_at, volumes.crashes_after = number, is_after
     assert _story(volumes, lambda: None) == EXPECTED
     assert volumes.handled >= number
+
+
+class CrashesOnce(dict[VolumeJob, JobOf]):
+    """The jobs of a keeper that crashes once, when it has taken one of them out."""
+
+    is_to_crash = True
+
+    @override
+    def pop(self, key: VolumeJob, default: Any = None) -> Any:
+        found = super().pop(key, default)
+        if self.is_to_crash:
+            self.is_to_crash = False
+            raise CrashPointError
+        return found
+
+
+@pytest.mark.parametrize("volume", [SECRET, HOST, EMPTY], ids=["files", "a path", "a directory"])
+def test_a_volume_is_made_again_when_a_crash_lost_what_came_of_its_job(
+    volumes: VolumeStage, volume: JsonObject
+) -> None:
+    volumes.puts(PW, "pw", user="me")
+    volumes.memory.jobs = CrashesOnce()
+    pod = pod_with("web", volume)
+    volumes.wants_again(pod)
+    volumes.passes(5.0)
+    assert volumes.seen(pod).volumes.keys() == {volume["name"]}
+    assert volumes.seen(pod).pending == frozenset()
+
+
+def test_volumes_are_taken_away_again_when_a_crash_lost_what_came_of_that(
+    volumes: VolumeStage,
+) -> None:
+    pod = pod_with("web", SECRET)
+    volumes.puts(PW, "pw", user="me")
+    volumes.wants(pod)
+    volumes.memory.jobs = CrashesOnce()
+    volumes.release_again(pod)
+    volumes.passes(5.0)
+    volumes.gone.expect(VolumesGone(uid=pod.uid))
+
+
+def test_a_crash_while_a_write_is_taken_in_leaves_no_object_unseen(volumes: VolumeStage) -> None:
+    class CrashesWhenSaid(set[str]):
+        has_crashed = False
+
+        @override
+        def add(self, element: str, /) -> None:
+            super().add(element)
+            self.has_crashed = True
+            raise CrashPointError
+
+    volumes.puts(PW, "pw", user="me")
+    notices = volumes.memory.notices = CrashesWhenSaid()
+    volumes.crashes()  # the next life says there that this node's files cannot be in memory
+    pod = pod_with("web", SECRET)
+    volumes.wants_again(pod)
+    volumes.passes(5.0)
+    assert notices.has_crashed
+    assert len(volumes.seen(pod).shown) == 1
 
 
 def test_what_is_made_while_the_keeper_is_down_is_taken_in_by_its_next_life(

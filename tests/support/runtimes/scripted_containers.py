@@ -141,9 +141,9 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         """Say what becomes of the next request of this type."""
         self._directives.setdefault(request, deque()).extend([directive] * times)
 
-    def release(self) -> None:
-        """Carry out what is held."""
-        held, self._held = self._held, []
+    def release(self, first: int | None = None) -> None:
+        """Carry out what is held, or only so much of it as was told first."""
+        held, self._held = self._held[:first], self._held[len(self._held[:first]) :]
         for call in held:
             self._answer(call, self._carry_out(call.request))
 
