@@ -25,6 +25,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
+from tests.support.agent.process import eventually
 from tests.support.cri.cri_stage import IMAGE, creation_in, cri_pod
 from tests.support.cri.fake_cri import NEVER, Fault
 from tests.support.cri.fake_server import FakeCriServer, cri_server
@@ -56,6 +57,12 @@ def started(runtime: LiveCri) -> str:
     assert ran.state is ContainerState.RUNNING
     container_id: str = ran.id
     return container_id.removeprefix("containerd://")
+
+
+def ends_while_asked(server: FakeCriServer, method: str) -> None:
+    """End the runtime once it has begun to carry out a call."""
+    eventually(lambda: server.cri.count(method) > 0)
+    server.stop()
 
 
 def test_it_is_found_again_each_time_with_what_became_of_its_containers(
@@ -104,10 +111,12 @@ def test_a_call_during_which_the_runtime_ends_is_uncertain(
     server: FakeCriServer, runtime: LiveCri
 ) -> None:
     server.cri.faults = [Fault(method="RunPodSandbox", delay=NEVER, has_effect=True)]
-    threading.Timer(0.2, server.stop).start()
+    ending = threading.Thread(target=lambda: ends_while_asked(server, "RunPodSandbox"))
+    ending.start()
     failure = runtime.call(RunSandbox(pod=POD, attempt=0))
     assert isinstance(failure, RuntimeFailure)
     assert failure.kind is RuntimeFailureKind.UNCERTAIN
+    ending.join()  # or it would take the socket of the next server away
     server.start()
     seen = runtime.call(LookAtPod(uid=POD.uid))
     assert isinstance(seen, PodContainersAre)
