@@ -1,10 +1,9 @@
 """What every test has around it: no threads left behind, no log printed, no value of a Secret seen
-anywhere, hypothesis profiles.
+anywhere.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -13,7 +12,6 @@ from typing import Any, NoReturn
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, settings
 from structlog.testing import capture_logs
 
 from tests.support import flaky
@@ -24,17 +22,12 @@ pytest_plugins = [
     "tests.support.cluster.fixtures",
     "tests.support.containers.fixtures",
     "tests.support.kernel.fixtures",
+    "tests.support.examples",
     "tests.support.volumes.mounting",
 ]
 
 THREADS_END_WITHIN = 10.0
 """Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""
-
-settings.register_profile(
-    "dev", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
 
 
 def pytest_configure() -> None:

@@ -6,7 +6,6 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from typing_extensions import override
@@ -123,4 +122,3 @@ class LogHistory(RuleBasedStateMachine):
 
 
 TestLogHistory = LogHistory.TestCase
-TestLogHistory.settings = settings(deadline=None)

@@ -7,7 +7,6 @@ before what is behind them, with the hooks of these. No container is stopped gra
 
 from __future__ import annotations
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from typing_extensions import override
@@ -226,4 +225,3 @@ class HostileRuntime(RuleBasedStateMachine):
 
 
 TestHostileRuntime = HostileRuntime.TestCase
-TestHostileRuntime.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
@@ -209,5 +208,4 @@ class CriHistories(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-CriHistories.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestCriHistories = CriHistories.TestCase

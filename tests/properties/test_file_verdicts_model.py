@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -189,5 +188,3 @@ class CalmDirectory(Directory):
 
 TestBusyDirectory = BusyDirectory.TestCase
 TestCalmDirectory = CalmDirectory.TestCase
-TestBusyDirectory.settings = settings(deadline=None)
-TestCalmDirectory.settings = settings(deadline=None)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from typing_extensions import override
@@ -318,4 +317,3 @@ class HollowModel(RuleBasedStateMachine):
 
 
 TestHollowModel = HollowModel.TestCase
-TestHollowModel.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TypeAlias
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from typing_extensions import override
@@ -136,4 +135,3 @@ def key_of(pod: Pod) -> tuple[str, str]:
 
 
 TestUrl = Url.TestCase
-TestUrl.settings = settings(deadline=None, stateful_step_count=10)

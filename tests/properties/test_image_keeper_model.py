@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from messages.objects import ObjectId, ObjectValue
@@ -79,7 +79,6 @@ class History:
 
 
 @pytest.mark.timeout(120)
-@settings(deadline=None)
 @given(st.lists(STEPS, max_size=30), st.sampled_from([1, 2]))
 def test_each_call_is_answered_once_whatever_happens(
     steps: list[tuple[Any, ...]], parallel: int

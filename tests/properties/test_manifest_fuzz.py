@@ -6,13 +6,12 @@ import copy
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from manifests.pod_manifest import Decoded, decode_manifest
@@ -32,7 +31,6 @@ RULE_SETS = st.builds(
     strict=st.booleans(),
     allow_references=st.booleans(),
 )
-QUICK = settings(deadline=timedelta(seconds=5))
 
 FIELDS = sorted(
     {
@@ -123,7 +121,6 @@ def judged(data: bytes, rules: Any) -> Decoded | Refused:
     return answer
 
 
-@QUICK
 @given(data=st.binary(max_size=200), rules=RULE_SETS)
 @example(data=b"\x01\x02\x03", rules=RULES)
 @example(data=b"[" * 100_000, rules=RULES)
@@ -134,14 +131,12 @@ def test_random_bytes_have_an_answer(data: bytes, rules: Any) -> None:
     judged(data, rules)
 
 
-@QUICK
 @given(text=st.text(alphabet="{}[]:,-?!&*#|>'\"% \n\tabyn0123._~<", max_size=80), rules=RULE_SETS)
 def test_what_looks_like_yaml_has_an_answer(text: str, rules: Any) -> None:
     judged(text.encode(), rules)
     judged(b"apiVersion: v1\nkind: Pod\nmetadata: " + text.encode(), rules)
 
 
-@QUICK
 @given(tree=TREES, rules=RULE_SETS)
 def test_random_json_has_an_answer(tree: Any, rules: Any) -> None:
     judged(json.dumps(tree).encode(), rules)
@@ -149,19 +144,16 @@ def test_random_json_has_an_answer(tree: Any, rules: Any) -> None:
     judged(json.dumps(pod).encode(), rules)
 
 
-@QUICK
 @given(data=mutated_documents(), rules=RULE_SETS)
 def test_a_good_manifest_with_other_fields_has_an_answer(data: bytes, rules: Any) -> None:
     judged(data, rules)
 
 
-@QUICK
 @given(data=mutated_texts(), rules=RULE_SETS)
 def test_a_good_manifest_with_other_bytes_has_an_answer(data: bytes, rules: Any) -> None:
     judged(data, rules)
 
 
-@QUICK
 @given(document=st.sampled_from(DOCUMENTS), indent=st.none() | st.integers(0, 4))
 def test_how_a_document_is_written_changes_no_uid(document: Any, indent: int | None) -> None:
     as_json = decode_manifest(json.dumps(document, indent=indent).encode(), RULES)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -168,4 +167,3 @@ def seen_text(moment: Timestamp) -> str:
 
 
 TestMergeModel = MergeModel.TestCase
-TestMergeModel.settings = settings(stateful_step_count=15)

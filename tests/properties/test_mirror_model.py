@@ -6,7 +6,6 @@ else's. That the API server has no two pods of one name makes every creation the
 
 from __future__ import annotations
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from typing_extensions import override
@@ -288,7 +287,5 @@ class StrictMirrorModel(MirrorModel):
     is_strict = True
 
 
-MirrorModel.TestCase.settings = settings(stateful_step_count=25)
-StrictMirrorModel.TestCase.settings = settings(stateful_step_count=25)
 TestMirrorModel = MirrorModel.TestCase
 TestStrictMirrorModel = StrictMirrorModel.TestCase

@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from typing_extensions import override
@@ -364,4 +363,3 @@ def _version(value: ObjectValue | None) -> str | None:
 
 
 TestObjects = ObjectsModel.TestCase
-TestObjects.settings = settings(stateful_step_count=25, max_examples=60)  # some 5 s

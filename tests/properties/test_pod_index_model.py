@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -228,4 +227,3 @@ class PodIndexModel(RuleBasedStateMachine):
 
 
 TestPodIndexModel = PodIndexModel.TestCase
-TestPodIndexModel.settings = settings(stateful_step_count=25)

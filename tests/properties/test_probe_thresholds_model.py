@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
@@ -132,4 +131,3 @@ class ThresholdsMachine(RuleBasedStateMachine):
 
 
 TestThresholds = ThresholdsMachine.TestCase
-TestThresholds.settings = settings(stateful_step_count=40, deadline=None)

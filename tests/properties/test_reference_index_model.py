@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -183,4 +182,3 @@ class ReferenceIndexModel(RuleBasedStateMachine):
 
 
 TestReferenceIndexModel = ReferenceIndexModel.TestCase
-TestReferenceIndexModel.settings = settings(stateful_step_count=25)

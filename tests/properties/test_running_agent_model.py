@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from typing_extensions import override
@@ -213,4 +212,3 @@ def _describe_lives(reply_to: Port[PodLivesDescribed]) -> DescribePodLives:
 
 
 TestRunningAgent = RunningAgentModel.TestCase
-TestRunningAgent.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)

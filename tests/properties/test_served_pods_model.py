@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -238,4 +237,3 @@ def claim_order(changes: tuple[PodChange, ...]) -> list[PodUid]:
 
 
 TestLedgerModel = LedgerModel.TestCase
-TestLedgerModel.settings = settings(stateful_step_count=25)

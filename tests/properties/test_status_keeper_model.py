@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from typing_extensions import override
@@ -187,5 +186,4 @@ class StatusModel(RuleBasedStateMachine):
         assert self.stage.asked() == []
 
 
-StatusModel.TestCase.settings = settings(deadline=None, stateful_step_count=40)
 TestStatusModel = StatusModel.TestCase

@@ -100,9 +100,7 @@ def test_an_update_shows_the_old_or_the_new_content_wherever_it_is_killed(
             return
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lives=LIVES, last=PAYLOADS)
 def test_any_lives_that_are_killed_anywhere_leave_whole_content_and_the_next_one_tidies_up(
     writers: DyingWriters, lives: list[tuple[Payload, int]], last: Payload

@@ -123,9 +123,7 @@ def less(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {**kept, first: less(fields[first], rest)} if rest and first in fields else kept
 
 
-@settings(
-    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wrong=st.sets(st.sampled_from(sorted(WRONG_FIELDS)), max_size=4),
     right=st.sets(st.sampled_from(sorted(RIGHT_FIELDS)), max_size=3),

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from messages.pods import Pod
@@ -158,7 +158,6 @@ def test_a_pod_that_asks_for_much_is_configured() -> None:
     assert refused(make_pod(spec=RICH)) == ""
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PLACES), NASTY), min_size=1, max_size=3))
 def test_a_hostile_pod_is_configured_or_refused(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     spec = copy.deepcopy(RICH)
