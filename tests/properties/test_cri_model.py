@@ -30,7 +30,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.configs.reading import CONTAINER_STATES, SANDBOX_STATES
 from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod
-from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, Fault
+from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, NEVER, Fault
 from tests.support.cri.fake_machine import Behaviour
 from tests.support.cri.fake_wire import BROKEN
 
@@ -137,13 +137,12 @@ class CriHistories(RuleBasedStateMachine):
         method=METHODS,
         delay=st.sampled_from([0.0, 0.05, 0.7]),
         breaks=st.booleans(),
-        has_effect=st.booleans(),
+        effect_after=st.sampled_from([0.0, 0.3, NEVER]),
     )
-    def trouble(self, method: str, delay: float, *, breaks: bool, has_effect: bool) -> None:
-        failure = BROKEN if breaks else None
-        self.stage.cri.faults.append(
-            Fault(method=method, delay=delay, failure=failure, has_effect=has_effect)
-        )
+    def trouble(self, method: str, delay: float, effect_after: float, *, breaks: bool) -> None:
+        fault = Fault(method=method, delay=delay, failure=BROKEN if breaks else None)
+        fault.effect_after = effect_after if breaks else min(effect_after, 0.3)
+        self.stage.cri.faults.append(fault)
 
     @rule(loses=st.booleans(), repeats=st.booleans())
     def events_are_bad(self, *, loses: bool, repeats: bool) -> None:

@@ -110,7 +110,7 @@ def test_a_directory_is_no_runtime_until_a_socket_is_there(
 def test_a_call_during_which_the_runtime_ends_is_uncertain(
     server: FakeCriServer, runtime: LiveCri
 ) -> None:
-    server.cri.faults = [Fault(method="RunPodSandbox", delay=NEVER, has_effect=True)]
+    server.cri.faults = [Fault(method="RunPodSandbox", delay=NEVER)]
     ending = threading.Thread(target=lambda: ends_while_asked(server, "RunPodSandbox"))
     ending.start()
     failure = runtime.call(RunSandbox(pod=POD, attempt=0))

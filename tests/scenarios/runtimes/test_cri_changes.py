@@ -213,7 +213,7 @@ def test_what_happened_while_nobody_followed_is_in_the_first_account() -> None:
 
 def test_a_look_that_began_before_an_answer_does_not_undo_it() -> None:
     def hold(stage: CriStage, method: str) -> None:
-        stage.cri.faults.append(Fault(method=method, delay=3.0, has_effect=True))
+        stage.cri.faults.append(Fault(method=method, delay=3.0))
 
     with cri_stage() as stage:
         sandbox = stage.sandbox(POD)

@@ -49,14 +49,14 @@ def bare(container: ContainerObserved) -> str:
 # --- each call is answered once ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("has_effect", [False, True])
+@pytest.mark.parametrize("effect_after", [0.0, NEVER])
 @pytest.mark.parametrize("method", ["RunPodSandbox", "CreateContainer", "StartContainer"])
 def test_a_call_that_breaks_off_is_uncertain_and_the_look_says_what_became_of_it(
-    method: str, *, has_effect: bool
+    method: str, effect_after: float
 ) -> None:
     with cri_stage() as stage:
         stage.follow()
-        stage.cri.faults = [Fault(method=method, failure=BROKEN, has_effect=has_effect)]
+        stage.cri.faults = [Fault(method=method, failure=BROKEN, effect_after=effect_after)]
         sandbox = stage.call(RunSandbox(pod=POD, attempt=0))
         if isinstance(sandbox, SandboxObserved):
             container = stage.call(creation_in(POD, sandbox))

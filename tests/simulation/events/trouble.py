@@ -6,8 +6,8 @@ from typing import Final
 
 from messages.sources import Rescan
 from tests.simulation.events.event import Kinds, World
-from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, Fault
-from tests.support.cri.fake_wire import BROKEN
+from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, NEVER, Fault
+from tests.support.cri.fake_wire import BROKEN, TOO_LATE
 from tests.support.sources.memory_source import FAKE_SOURCE
 
 METHODS: Final = (
@@ -20,12 +20,11 @@ METHODS: Final = (
 def _fault(world: World) -> None:
     random_ = world.random
     world.troubles()
-    fault = Fault(
-        method=random_.choice(METHODS),
-        delay=random_.choice([0.0, 0.05, 0.7, 3.0]),
-        failure=BROKEN if random_.random() < 0.5 else None,
-        has_effect=random_.random() < 0.5,
-    )
+    fault = Fault(method=random_.choice(METHODS), delay=random_.choice([0.0, 0.05, 0.7, 3.0, NEVER]))
+    fault.failure = random_.choice([BROKEN, TOO_LATE, None])
+    if fault.delay == NEVER:
+        fault.failure = None  # the caller gives up when its deadline has come
+    fault.effect_after = random_.choice([0.0, 0.3, 4.0, 70.0, 300.0, NEVER])
     world.node.service.faults.append(fault)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
@@ -65,6 +65,8 @@ class FakeContainer:
     """One container."""
 
     id: str
+    name: str
+    """That it takes."""
     sandbox_id: str
     config: cri.ContainerConfig
     behaviour: Behaviour
@@ -121,9 +123,7 @@ class FakeMachine:
 
     def run_sandbox(self, config: cri.PodSandboxConfig, handler: str = "") -> str:
         """Make a sandbox and return its id."""
-        name = sandbox_name(config)
-        taken = {sandbox_name(each.config): each.id for each in self.sandboxes.values()}
-        self._refuse_taken("sandbox", name, {**self.reserved, **taken})
+        self._refuse_taken("sandbox", sandbox_name(config))
         made = FakeSandbox(
             id=self._new_id(),
             config=config,
@@ -203,13 +203,9 @@ class FakeMachine:
         if self.image_id(config.image.image) is None:
             raise CriError(RpcCode.NOT_FOUND, f"failed to resolve image {config.image.image!r}")
         name = container_name(config, sandbox.config)
-        taken = {
-            container_name(each.config, self.sandboxes[each.sandbox_id].config): each.id
-            for each in self.containers.values()
-        }
-        self._refuse_taken("container", name, {**self.reserved, **taken})
+        self._refuse_taken("container", name)
         behaviour = self.behaviours.get(config.metadata.name, RUNS)
-        made = FakeContainer(self._new_id(), sandbox_id, config, behaviour, self._now())
+        made = FakeContainer(self._new_id(), name, sandbox_id, config, behaviour, self._now())
         self.containers[made.id] = made
         self._happens(cri.CONTAINER_CREATED_EVENT, made.id, sandbox_id)
         return made.id
@@ -320,6 +316,22 @@ class FakeMachine:
         """Return the id of an image, by its name or its id; None if it is not there."""
         return image if image in self.images.values() else self.images.get(image)
 
+    # --- names -----------------------------------------------------------------------------------------
+
+    def names(self) -> dict[str, str]:
+        """Return which names are taken, and by what."""
+        sandboxes = {sandbox_name(each.config): each.id for each in self.sandboxes.values()}
+        containers = {each.name: each.id for each in self.containers.values()}
+        return {**self.reserved, **sandboxes, **containers}
+
+    def name_for(self, method: str, request: Any) -> str:
+        """Return the name that a request takes. Empty if it takes none."""
+        if method == "RunPodSandbox":
+            return sandbox_name(request.config)
+        if method == "CreateContainer" and request.pod_sandbox_id in self.sandboxes:
+            return container_name(request.config, self.sandboxes[request.pod_sandbox_id].config)
+        return ""
+
     # --- inside ----------------------------------------------------------------------------------------
 
     def _ends_by_itself(self, container_id: str) -> None:
@@ -368,9 +380,8 @@ class FakeMachine:
     def _new_id(self) -> str:
         return f"{self.ids_begin_with}{next(self._ids):0>58x}"
 
-    @staticmethod
-    def _refuse_taken(what: str, name: str, taken: Mapping[str, str]) -> None:
-        if name in taken:
+    def _refuse_taken(self, what: str, name: str) -> None:
+        if name in (taken := self.names()):
             text = f'failed to reserve {what} name "{name}": name "{name}" is reserved for'
             raise CriError(RpcCode.OTHER, f'{text} "{taken[name]}"')
 
