@@ -189,6 +189,8 @@ class PodObserved:
     sandbox: SandboxObserved | None = None
     containers: Mapping[str, ContainerHistory] = field(default_factory=dict)
     """By name, for each container of the specification that the runtime knows something of."""
+    from_earlier: frozenset[str] = frozenset()
+    """Names of the containers whose newest instance is in an earlier sandbox than ``sandbox``."""
     troubles: tuple[PodTrouble, ...] = ()
     pulling: Seconds = Seconds(0.0)
     """From when the first of its images began to be pulled until the last one was there."""

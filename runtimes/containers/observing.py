@@ -61,8 +61,17 @@ def observed(
             )
             for name in sorted(names)
         },
+        from_earlier=_from_earlier(contents, shown),
         troubles=troubles,
     )
+
+
+def _from_earlier(contents: Contents, shown: Mapping[str, ContainerObserved]) -> frozenset[str]:
+    """Return the containers of which nothing is in the newest sandbox, and something in one before."""
+    if len(contents) < 2:
+        return frozenset()
+    there = {one.id for one in contents[0].containers}
+    return frozenset(name for name, one in shown.items() if one.id not in there)
 
 
 def _instances(

@@ -159,6 +159,8 @@ def _is_new_sandbox(pod: Pod, name: str, seen: PodObserved, before: PodObserved)
     """Return whether an init container runs again because the pod has another sandbox (rule Y10)."""
     if all(each["name"] != name for each in init_containers(pod)) or seen.sandbox is None:
         return False
+    if name in before.from_earlier:
+        return True  # its sandbox was seen before anything had begun in it
     return before.sandbox is None or before.sandbox.id != seen.sandbox.id
 
 

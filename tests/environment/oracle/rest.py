@@ -33,11 +33,22 @@ def _unlike(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> Ite
             yield f"{name} of {uid} is shown with {one['image']}, not {running[name].image}"
         elif goes_on and not is_up and _shows_no_pause(one):
             yield f"{name} of {uid} does not run: {one['state']}"
+    yield from _of_others(node, uid, status)
     for one in running.values():
         if not wishes.is_as_wanted(one):
             yield f"{one.name} of {uid} runs {one.image}, which is not wanted"
     if running and not status.get("podIP"):
         yield f"{uid} runs and shows no address"
+
+
+def _of_others(node: Node, uid: str, status: dict[str, Any]) -> Iterator[str]:
+    """Yield the containers that are shown by another instance than the newest that there is."""
+    newest = node.runtime.newest_ids(uid)
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for shown in status.get(group, ()):
+            there = newest.get(shown["name"], shown.get("containerID"))
+            if shown.get("containerID") != there:
+                yield f"{shown['name']} of {uid} is shown as {shown}, but {there} is there"
 
 
 def _prepares(status: dict[str, Any]) -> bool:

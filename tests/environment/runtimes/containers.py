@@ -94,6 +94,13 @@ class InContainers(Runtime):
         return sandboxes | containers
 
     @override
+    def newest_ids(self, uid: str) -> Mapping[str, str]:
+        instances = map(self.machine.instance, self.machine.containers.values())
+        ours = [each for each in instances if each.uid == uid and each.started_at]
+        ours.sort(key=lambda each: each.attempt)
+        return {each.name: f"containerd://{each.id}" for each in ours}
+
+    @override
     def left_over(self, wanted: set[str]) -> Iterator[str]:
         machine = self.machine
         ready: Counter[str] = Counter()

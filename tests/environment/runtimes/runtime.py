@@ -50,6 +50,11 @@ class Runtime(ABC):
         """Return what is no pod of ours, and how it is."""
         return {}
 
+    def newest_ids(self, uid: str) -> Mapping[str, str]:
+        """Return the ids of a pod's newest instances that were started, as they are shown, by container."""
+        del uid
+        return {}
+
     @abstractmethod
     def left_over(self, wanted: set[str]) -> Iterator[str]:
         """Yield what is there, and nobody needs: of other pods than ``wanted``, or too much of these."""

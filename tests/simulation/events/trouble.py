@@ -20,7 +20,9 @@ METHODS: Final = (
 def _fault(world: World) -> None:
     random_ = world.random
     world.troubles()
-    fault = Fault(method=random_.choice(METHODS), delay=random_.choice([0.0, 0.05, 0.7, 3.0, NEVER]))
+    fault = Fault(
+        method=random_.choice(METHODS), delay=random_.choice([0.0, 0.05, 0.7, 3.0, NEVER])
+    )
     fault.failure = random_.choice([BROKEN, TOO_LATE, None])
     if fault.delay == NEVER:
         fault.failure = None  # the caller gives up when its deadline has come

@@ -290,6 +290,18 @@ def test_init_containers_run_again_in_another_sandbox_alone() -> None:
     assert none.containers["init"] == exited("init")
 
 
+def test_init_containers_run_again_in_a_sandbox_that_was_seen_before_they_did() -> None:
+    # Rule Y10.
+    pod = never(initContainers=[{"name": "init", "image": "i"}])
+    first = after(observation(exited("init"), waiting()), pod=pod)
+    empty = observation(exited("init"), sandbox=sandbox(attempt=1))
+    replaced = after(replace(empty, from_earlier=frozenset({"init"})), first, pod=pod)
+    again = observation(running("init", attempt=1), sandbox=sandbox(attempt=1))
+    seen = after(again, replaced, pod=pod)
+    assert seen.observed is not None
+    assert seen.observed.containers["init"] == running("init", attempt=1)
+
+
 def test_a_container_that_is_not_specified_any_more_is_taken_as_it_is_told() -> None:
     before = after(observation(running(), exited("old")))
     seen = after(observation(running(), running("old", attempt=1)), before).observed
