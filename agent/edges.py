@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from runtimes.probing.messages import MakeLoop
     from runtimes.virtual.calls import ProviderCalls
     from runtimes.virtual.loading import LoadedProvider
+    from sources.http.answers import MakeFetcher
     from volumes.making.jobs import VolumeWriters
     from volumes.mounts.system_calls import MountCalls
 
@@ -35,6 +37,15 @@ class ClusterEdges:
     calls: Callable[[CallMemory], BaseActor[CallsActorMessage]]
     watches: Callable[[WatchMemory], BaseActor[WatchesOwnMessage]]
     machine: Machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlEdges:
+    """How the manifest URL is asked."""
+
+    fetcher: MakeFetcher
+    executor: Callable[[], Executor]
+    """Makes what a request waits in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +80,8 @@ class Edges:
     of ``cluster``."""
     cluster: ClusterEdges | None = None
     """The API server and the machine. None for those that the settings name."""
+    url: UrlEdges | None = None
+    """Asks the manifest URL. None for HTTP, and a thread."""
     writers: VolumeWriters | None = None
     """Who does the work on volumes that may block. None for threads."""
     mounts: MountCalls | None = None

@@ -14,7 +14,7 @@ from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
 from actors.node.machine import LinuxMachine, Machine
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.console import AgentConsole
-from agent.edges import Edges
+from agent.edges import Edges, UrlEdges
 from agent.last_calls import LastCalls
 from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
@@ -43,6 +43,7 @@ from settings.runtime import RuntimeKind, RuntimeSettings
 from settings.version import Releases
 from sources.apiserver.source import API_SOURCE
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.http.asking import one_thread
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
 from sources.kept_uids import StaticUids
 
@@ -214,8 +215,6 @@ class AgentTree:
         )
 
     def _make_http_source(self) -> HttpSource:
-        from sources.http.fetch import HttpFetcher  # noqa: PLC0415  # 8 MB that few agents need
-
         settings = self._settings
         rules = HttpSourceRules(
             url=settings.static_pod_url,
@@ -227,12 +226,14 @@ class AgentTree:
         )
         self._http_memory.report.people = self._address(EVENT_FEED)
         runtime = self._pods.ports().runtime if self._pods is not None else None
+        url = self._edges.url or _real_url()
         return HttpSource(
             rules,
             self.pod_manager,
             self._http_memory,
-            HttpFetcher,
-            runtime=runtime,
+            url.fetcher,
+            url.executor,
+            runtime,
         )
 
     def _make_event_feed(self) -> EventFeed:
@@ -292,6 +293,12 @@ class AgentTree:
             self._pods.ports().asked if self._pods else None,
             containers.pod_logs_dir if containers is not None else None,
         )
+
+
+def _real_url() -> UrlEdges:
+    from sources.http.fetch import HttpFetcher  # noqa: PLC0415  # 8 MB that few agents need
+
+    return UrlEdges(fetcher=HttpFetcher, executor=one_thread)
 
 
 def _static_uids(settings: Settings) -> dict[SourceName, StaticUids]:

@@ -8,7 +8,10 @@ from typing import Final
 
 from typing_extensions import override
 
+from messages.pods import Pod
+from messages.sources import SourceDescribed
 from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.apiserver.history import Change
 from tests.support.cri.fake_machine import FakeContainer, FakeMachine
 
 NOBODYS: Final = "nobodys"
@@ -30,6 +33,8 @@ class Instance:
     """Seconds by the wall clock; 0 before it is started."""
     finished_at: float
     exit_code: int
+    given: tuple[bytes, ...] = ()
+    """The values of its environment."""
 
 
 class Witness:
@@ -46,6 +51,15 @@ class Witness:
 
     def shows(self, statuses: Mapping[str, Mapping[str, object]]) -> None:
         """Hear what statuses the agent shows, by the UID of the pod."""
+
+    def describes(self, sources: Mapping[str, SourceDescribed]) -> None:
+        """Hear what the sources of pods say of themselves, by name."""
+
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        """Hear of a change at the API server, and whether the agent made it."""
+
+    def deletes(self, pod: Pod) -> None:
+        """Hear that the agent is about to delete a pod at the API server."""
 
     def moves(self) -> None:
         """Hear that something has happened."""
@@ -81,6 +95,7 @@ class Machine(FakeMachine):
             started_at=one.started_at / 1e9,
             finished_at=one.finished_at / 1e9,
             exit_code=one.exit_code,
+            given=tuple(each.value for each in config.envs),
         )
 
     def running(self) -> Iterator[FakeContainer]:

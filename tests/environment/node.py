@@ -8,45 +8,63 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from actors.pod_manager import POD_MANAGER
 from actors.pods.status_keeper import STATUS_KEEPER
 from agent.edges import Edges
 from agent.tree import AgentTree
-from kernel import Ended, Steps, SupervisorSpec, isolated
+from kernel import Ended, Key, Port, Steps, SupervisorSpec, isolated
 from messages.pods import Pod
-from messages.sources import Rescan
+from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
 from server.actor import Listeners
 from settings.agent import Settings
 from settings.flags.command_line import parse
 from settings.load import settings_of
+from sources.apiserver.source import API_SOURCE
+from sources.file.source import FILE_SOURCE
+from sources.http.source import HTTP_SOURCE
 from stores.statuses.rendering import render_status
-from tests.environment.machine import Machine
+from tests.environment.cluster import NODE, Cluster
+from tests.environment.files import Directory, Url
+from tests.environment.machine import Machine, Witness
+from tests.environment.origins import FromCluster, FromDirectory, FromUrl, Origin
 from tests.environment.outside import Outside
 from tests.environment.runtimes.containers import InContainers
 from tests.environment.runtimes.runtime import Runtime
 from tests.support.cri.fake_cri import FakeCri
 from tests.support.cri.fake_wire import FAKE_CRI, Errand, FakeCriDesk, FakeWire
-from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
 from tests.support.probes.loop_stage import SteppedLoop
-from tests.support.questions import describe_statuses
-from tests.support.sources.memory_source import FAKE_SOURCE, FakeMemory, FakeSource
+from tests.support.questions import describe_source, describe_statuses
 from tests.support.volumes.plain_writers import NoMounts, PlainWriters
-from tests.support.worlds.standalone import with_child
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the pods of a node come from."""
+
+    url: bool = True
+    directory: bool = False
+    cluster: bool = False
+
+
+ONLY_URL: Final = Sources()
 
 
 class Node:
     """The agent and its world. ``seed`` decides the order in which actors have their turns."""
 
     def __init__(
-        self, seed: int, folder: Path, runtime: Callable[[Outside], Runtime] = InContainers
+        self,
+        seed: int,
+        folder: Path,
+        runtime: Callable[[Outside], Runtime] = InContainers,
+        sources: Sources = ONLY_URL,
     ) -> None:
         self._random = random.Random(seed)  # schedules, not secrets
         self.folder = folder
@@ -56,8 +74,11 @@ class Node:
         """The pods that are wanted, and those that were, by UID."""
         self.endings: list[Ended] = []
         """Of actors, in all lives of the agent."""
-        self._source = FakeMemory(wanted=())
-        self._settings = _settings(folder, self.runtime.flags)
+        self.sources = sources
+        self.directory = Directory(folder / "manifests", self.outside)
+        self.url = Url(self.outside)
+        self.cluster = Cluster(self.outside, random.Random(seed)) if sources.cluster else None
+        self._settings = _settings(folder, self.runtime.flags, sources)
         self._begin()
 
     @property
@@ -88,16 +109,23 @@ class Node:
 
     # --- what happens to the agent ---------------------------------------------------------------------
 
-    def lists(self, pods: Sequence[Pod]) -> None:
-        """Have the source list ``pods``, and let everything that follows at once happen."""
-        self.tells_listing(pods)
+    def lists(self, manifests: Sequence[Pod]) -> None:
+        """Have these pods at the URL, and no others, and let everything that follows at once happen."""
+        self.url.pods.clear()
+        for each in manifests:
+            pod = FromUrl(self.url).bring(each)
+            self.listed[pod.uid] = pod
+        self.looks_again()
+
+    def looks_again(self) -> None:
+        """Have the sources look for what is new, as a SIGHUP does, and let what follows at once happen."""
+        self.is_told_to_look()
         self.advance(0.0)
 
-    def tells_listing(self, pods: Sequence[Pod]) -> None:
+    def is_told_to_look(self) -> None:
         """The same, without letting anything happen yet."""
-        self._source.wanted = tuple(pods)
-        self.listed.update({pod.uid: pod for pod in pods})
-        self.play.port(FAKE_SOURCE).tell(Rescan())
+        for source in self._source_ports().values():
+            source.tell(Rescan())
 
     def is_killed(self) -> None:
         """Have the agent get a SIGKILL, and start again at once: the tree that was takes no step any more."""
@@ -141,12 +169,39 @@ class Node:
             if uid in self.listed
         }
 
+    def described(self) -> dict[str, SourceDescribed]:
+        """Return how each source says that it is; without those that cannot say it."""
+        return {
+            key.path: self.play.ask(key, describe_source)
+            for key in self._source_ports()
+            if self.play.state(key) == "running"
+        }
+
+    def origins(self) -> list[Origin]:
+        """Return where pods may come from."""
+        cluster, sources = self.cluster, self.sources
+        return [
+            *([FromUrl(self.url)] if sources.url else []),
+            *([FromDirectory(self.directory)] if sources.directory else []),
+            *([FromCluster(cluster)] if cluster is not None else []),
+        ]
+
+    def is_seen_by(self, witness: Witness) -> None:
+        """Have ``witness`` told of everything that happens outside of the agent."""
+        self.runtime.is_seen_by(witness)
+        if self.cluster is not None:
+            self.cluster.witness = witness
+
     def actors(self) -> list[str]:
         """Return the names of the agent's actors, but those that belong to its world."""
         described = self.play.describe().values()
         supervisors = {each.parent for each in described}
-        ours = {FAKE_CRI.path, FAKE_SOURCE.path}
-        return sorted({each.name for each in described} - supervisors - ours)
+        return sorted({each.name for each in described} - supervisors - {FAKE_CRI.path})
+
+    @property
+    def asked(self) -> int:
+        """How many requests the agent has sent to the API server and to the URL."""
+        return self.url.asked + (self.cluster.asked if self.cluster is not None else 0)
 
     def timers(self) -> int:
         """Return how many timers the agent has."""
@@ -158,6 +213,7 @@ class Node:
     def _begin(self) -> None:
         self.steps = Steps(self._random.randrange(1 << 30))
         play = self.play = Stage(self._tree(), self.steps)
+        self.directory.watches.kept.clear()
         play.system.observe_endings(self.endings.append)
         play.clock.move(Seconds(self.outside.now))
         self.play.start()
@@ -180,7 +236,9 @@ class Node:
 
     def _tree(self) -> SupervisorSpec:
         edges = Edges(
-            keep_watch=FakeDirectoryWatches(),
+            keep_watch=self.directory.watches,
+            url=self.url.edges(),
+            cluster=self.cluster.edges() if self.cluster is not None else None,
             machine=MadeUpMachine(),
             writers=PlainWriters(),
             mounts=NoMounts(),
@@ -189,25 +247,30 @@ class Node:
         )
         root = AgentTree(self._settings, Listeners(), lambda: self.play.system, edges).root()
         root = replace(root, intensity=PATIENT_ROOT.intensity, backoff=PATIENT_ROOT.backoff)
-        root = with_child(root, isolated(FAKE_SOURCE, self._make_source))
         return replace(root, children=(isolated(FAKE_CRI, FakeCriDesk), *root.children))
 
-    def _make_source(self) -> FakeSource:
-        pod_manager = self.play.port(POD_MANAGER)
-        return FakeSource(pod_manager, self._source)
+    def _source_ports(self) -> dict[Key[Any], Port[Rescan | DescribeSource]]:
+        keys: list[Key[Any]] = [
+            *([HTTP_SOURCE] if self.sources.url else []),
+            *([FILE_SOURCE] if self.sources.directory else []),
+            *([API_SOURCE] if self.sources.cluster else []),
+        ]
+        return {key: self.play.port(key) for key in keys}
 
 
-def _settings(folder: Path, flags: Sequence[str]) -> Settings:
+def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
     line = parse(
         [
-            "--manifest-url=http://nowhere",
+            *(["--manifest-url=http://nowhere"] if sources.url else []),
+            *([f"--pod-manifest-path={folder / 'manifests'}"] if sources.directory else []),
+            *(["--kubeconfig=none"] if sources.cluster else []),
             *flags,
             f"--root-dir={folder / 'root'}",
             "--cgroups-per-qos=false",
             "--enforce-node-allocatable=",
         ]
     )
-    settings = settings_of(line, (), hostname="node1")
+    settings = settings_of(line, (), hostname=NODE)
     assert settings.runtime is not None
     if settings.runtime.containers is None:
         return settings

@@ -21,7 +21,7 @@ from tests.environment.oracle.rest import cost_of, dearer, restless
 from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, World
-from tests.simulation.workload import behaviours, rests
+from tests.simulation.workload import OBJECTS, behaviours, rests, sources_of
 
 EVENTS: Final = 60
 """Of one history."""
@@ -65,14 +65,17 @@ class History:
 
 
 def _told(history: History, folder: Path) -> Iterator[str]:
-    node = Node(history.seed, folder)
-    oracle = Oracle(node)
     luck = random.Random(history.seed)
+    node = Node(history.seed, folder, sources=sources_of(luck))
+    oracle = Oracle(node)
     node.machine.behaviours = behaviours(luck)
     _settle_others(node.machine)
     oracle.moves()
     world = World(node, oracle, {}, luck)
     node.advance(5.0)
+    for each in OBJECTS:
+        if luck.random() < 0.7:
+            world.says(*each)
     _happen(world, history.events)
     yield from oracle.broken
     oracle.broken.clear()
@@ -101,12 +104,21 @@ def _end_trouble(world: World) -> None:
     service.faults.clear()
     service.loses_events = service.repeats_events = False
     world.node.wire.come_back()
+    if world.node.cluster is not None:
+        world.node.cluster.calls.faults.clear()
+        world.node.cluster.come_back()
+        for each in OBJECTS:
+            world.says(*each)
+    world.oracle.wishes.outages.clear()
+    world.hears_late()
 
 
 def _cost_of_rest(world: World) -> Iterator[str]:
     """Have only pods stay that rest, and yield what an hour costs more than the one before."""
     pods = world.oracle.wishes.pods
-    world.pods = {name: uid for name, uid in world.pods.items() if rests(pods[uid])}
+    for name, uid in tuple(world.pods.items()):
+        if not rests(pods[uid]):
+            world.takes(name)
     world.tells()
     world.node.advance(COMES_TO_REST_WITHIN)
     first = cost_of(world.node, HOUR)

@@ -8,6 +8,8 @@ from copy import deepcopy
 from typing import Any, Final
 
 from messages.pods import Pod
+from tests.environment.cluster import KEY
+from tests.environment.node import Sources
 from tests.environment.runtimes.containers import IMAGES
 from tests.support.builders import make_pod
 from tests.support.cri.fake_machine import Behaviour
@@ -22,11 +24,23 @@ KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "prepared": {"initContainers": ["first", "second"], "containers": ["main"]},
     "unprepared": {"initContainers": ["failing"], "containers": ["main"]},
     "job": {"containers": ["done", "failed"], "restartPolicy": "Never"},
+    "keyed": {"containers": ["main"], "reads": ("Secret keys", "ConfigMap terms")},
+    "looped": {"containers": ["crashing"], "reads": ("Secret keys",)},
     "tried": {"containers": ["done", "beside"], "restartPolicy": "OnFailure"},
 }
+OBJECTS: Final = (("Secret", "keys"), ("ConfigMap", "terms"))
+"""The objects that pods of the cluster read."""
 MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing"})
 """Kinds of pods whose image is changed. Of others it is not said what a change starts again."""
 HOOK: Final = {"preStop": {"sleep": {"seconds": 1}}}
+
+
+def sources_of(random_: random.Random) -> Sources:
+    """Return where the pods of a node come from: one that stands alone, or is joined to a cluster."""
+    is_joined = random_.random() < 0.5
+    has_directory = random_.random() < 0.5
+    has_url = not has_directory or random_.random() < 0.3
+    return Sources(url=has_url, directory=has_directory, cluster=is_joined)
 
 
 def behaviours(random_: random.Random) -> dict[str, Behaviour]:
@@ -59,7 +73,24 @@ def pod_of(name: str, uid: str, kind: str, random_: random.Random) -> Pod:
     for group in ("initContainers", "containers"):
         if group in made:
             spec[group] = [_container(each) for each in made[group]]
+    for each in made.get("reads", ()):
+        _read(spec, *each.split())
     return make_pod(name, uid=uid, source="http", labels={"kind": kind}, spec=spec)
+
+
+def _read(spec: dict[str, Any], kind: str, name: str) -> None:
+    """Have a pod read an object, by the environment of its first container and in a volume."""
+    container = spec["containers"][0]
+    if kind == "Secret":
+        source = {"secretKeyRef": {"name": name, "key": KEY}}
+        container["env"] = [{"name": name.upper(), "valueFrom": source}]
+    else:
+        container["envFrom"] = [{"prefix": f"{name.upper()}_", "configMapRef": {"name": name}}]
+    volume = f"{kind.lower()}-{name}"
+    told = {"secret": {"secretName": name}} if kind == "Secret" else {"configMap": {"name": name}}
+    spec.setdefault("volumes", []).append({"name": volume, **told})
+    mounts = container.setdefault("volumeMounts", [])
+    mounts.append({"name": volume, "mountPath": f"/{volume}"})
 
 
 def with_other_image(pod: Pod) -> Pod:
@@ -81,7 +112,13 @@ def with_least_grace(pod: Pod) -> Pod:
 
 def rests(pod: Pod) -> bool:
     """Return whether its containers go on for ever, or have ended for good, after a while."""
-    return pod.document["metadata"]["labels"]["kind"] in {"plain", "hooked", "prepared", "job"}
+    return pod.document["metadata"]["labels"]["kind"] in {
+        "plain",
+        "hooked",
+        "prepared",
+        "job",
+        "keyed",
+    }
 
 
 def _container(name: str) -> dict[str, Any]:

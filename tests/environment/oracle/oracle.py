@@ -8,17 +8,24 @@ from typing import Final
 from typing_extensions import override
 
 from messages.pods import Pod
+from messages.sources import SourceDescribed
 from tests.environment.machine import Instance, Witness
 from tests.environment.node import Node
+from tests.environment.oracle.cluster import GoneAfterEnd, NoSecretTold, OnlyOurs, StatusNeverBack
+from tests.environment.oracle.objects import Given
 from tests.environment.oracle.rule import Rule, Wishes
 from tests.environment.oracle.shown import AddressStays, NeverBack, NoSecret
+from tests.environment.oracle.sources import LastListed
 from tests.environment.oracle.starts import BackOff, InitFirst, OneInstance, Policy, Wanted
 from tests.environment.oracle.stops import AfterHook, GraceShrinks, OthersStay, StopWanted
+from tests.support.apiserver.history import Change
+from tests.support.apiserver.paths import NODE
 
 RULES: Final[tuple[type[Rule], ...]] = (
     *(OneInstance, Wanted, InitFirst, Policy, BackOff),
     *(StopWanted, GraceShrinks, AfterHook, OthersStay),
     *(AddressStays, NeverBack, NoSecret),
+    *(OnlyOurs, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
 )
 
 
@@ -31,7 +38,7 @@ class Oracle(Witness):
         self.broken: list[str] = []
         """What is broken, in the order in which it was seen."""
         self._rules = self._made()
-        node.runtime.is_seen_by(self)
+        node.is_seen_by(self)
 
     def wants(self, pods: Sequence[Pod]) -> None:
         """Hear what people want from now on."""
@@ -43,6 +50,7 @@ class Oracle(Witness):
     def look(self) -> None:
         """Look at what the agent shows, and at the machine."""
         self.shows(self._node.statuses())
+        self.describes(self._node.described())
         self.moves()
         for ended in self._node.endings:
             if ended.error and "crashed on request" not in ended.error:
@@ -68,6 +76,23 @@ class Oracle(Witness):
     def shows(self, statuses: Mapping[str, Mapping[str, object]]) -> None:
         for rule in self._rules:
             rule.shows(statuses)
+
+    @override
+    def describes(self, sources: Mapping[str, SourceDescribed]) -> None:
+        for rule in self._rules:
+            rule.describes(sources)
+
+    @override
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        if change.kind is NODE and not change.is_gone:
+            self.wishes.owner = change.after["metadata"]["uid"]
+        for rule in self._rules:
+            rule.changes(change, is_agents=is_agents)
+
+    @override
+    def deletes(self, pod: Pod) -> None:
+        for rule in self._rules:
+            rule.deletes(pod)
 
     @override
     def moves(self) -> None:

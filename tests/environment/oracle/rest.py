@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.environment.node import Node
+from tests.environment.oracle.cluster_rest import restless_cluster
 from tests.environment.oracle.rule import Wishes
 
 
@@ -19,6 +20,7 @@ def restless(node: Node, wishes: Wishes) -> Iterator[str]:
     for uid in sorted(wanted & set(statuses)):
         yield from _unlike(node, wishes, uid, statuses[uid])
     yield from _left_over(node, wanted)
+    yield from restless_cluster(node, wishes)
 
 
 def _unlike(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> Iterator[str]:
@@ -79,14 +81,17 @@ class Cost:
     """Of the disk."""
     timers: int
     """That there are at its end."""
+    asked: int
+    """Requests to the API server and to the URL."""
 
 
 def cost_of(node: Node, seconds: float) -> Cost:
     """Let time pass, and return what it has cost."""
     calls, jobs = node.runtime.work()
+    asked = node.asked
     node.advance(seconds)
     calls_then, jobs_then = node.runtime.work()
-    return Cost(calls_then - calls, jobs_then - jobs, node.timers())
+    return Cost(calls_then - calls, jobs_then - jobs, node.timers(), node.asked - asked)
 
 
 def dearer(first: Cost, then: Cost) -> Iterator[str]:
@@ -96,5 +101,7 @@ def dearer(first: Cost, then: Cost) -> Iterator[str]:
         yield f"an hour at rest has {then.calls} calls, the one before {first.calls}"
     if then.jobs > first.jobs * bound + 4:
         yield f"an hour at rest has {then.jobs} jobs of the disk, the one before {first.jobs}"
+    if then.asked > first.asked * bound + 4:
+        yield f"an hour at rest has {then.asked} requests, the one before {first.asked}"
     if then.timers > first.timers + 2:
         yield f"after an hour at rest there are {then.timers} timers, before it {first.timers}"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from messages.pods import Pod
 from tests.environment.machine import Instance, Witness
 from tests.environment.runtimes.runtime import Runtime
+
+SETTLES_WITHIN: Final = 1.0
+"""Seconds within which what people want, and the agent knows, has had its effects at the API server."""
 
 
 @dataclass(slots=True)
@@ -29,10 +33,37 @@ class Wishes:
     """When a call, the runtime or an actor was in trouble last."""
     killed_at: float = 0.0
     """When the agent got its last SIGKILL."""
+    outages: dict[str, float] = field(default_factory=dict)
+    """Since when sources cannot be read, by their names."""
+    owner: str = ""
+    """The UID of the Node at the API server."""
+    told_by: float = 0.0
+    """When the last outage of a source was over."""
+    said: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What each Secret and ConfigMap says now, by kind and name; empty if it is gone."""
+    bound: set[str] = field(default_factory=set)
+    """UIDs of pods that are bound to the node at the API server."""
 
     def wants(self, uid: str) -> bool:
         """Return whether somebody wants the pod."""
         return uid in self.pods and uid not in self.unwanted_at
+
+    def statics(self) -> Iterator[Pod]:
+        """Yield the static pods that are wanted."""
+        return (pod for uid, pod in self.pods.items() if self.wants(uid) and uid not in self.bound)
+
+    def known_since(self, moment: float) -> float:
+        """Return from when on the agent knows what people wanted at ``moment``. Infinity in an outage."""
+        return math.inf if self.outages else max(moment, self.told_by)
+
+    def is_settled(self, full_name: str) -> bool:
+        """Return whether the agent has known for a while what is wanted under a name."""
+        changed = (
+            max(self.edited_at.get(uid, 0.0), self.unwanted_at.get(uid, 0.0))
+            for uid, pod in self.pods.items()
+            if pod.full_name == full_name
+        )
+        return self.now() > self.known_since(max(changed, default=0.0)) + SETTLES_WITHIN
 
     def spec(self, uid: str) -> dict[str, Any]:
         """Return the spec of a pod, as it is wanted now or was wanted last. Empty for no pod of ours."""

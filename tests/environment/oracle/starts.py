@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from typing import Any, Final
 
@@ -47,7 +48,7 @@ class Wanted(Rule):
 
     @override
     def starts(self, one: Instance) -> None:
-        since = self.wishes.unwanted_at.get(one.uid, self.wishes.now())
+        since = self.wishes.known_since(self.wishes.unwanted_at.get(one.uid, math.inf))
         if self.wishes.now() - since > IN_FLIGHT:
             self.broken(f"{one.name} of {one.uid} starts though nobody wants the pod")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
+from tests.simulation.events.cluster import CLUSTER
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.machine import MACHINE
 from tests.simulation.events.people import PEOPLE
@@ -19,6 +20,7 @@ HAPPENS: Final[Kinds] = {
     **PEOPLE,
     **MACHINE,
     **TROUBLE,
+    **CLUSTER,
     "time passes": (16, _nothing),
 }
 """Everything that may happen. Who adds an event adds it to the table of its module."""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
+from messages.pods import Pod
 from tests.environment.machine import NOBODYS
 from tests.environment.node import Node
 from tests.environment.oracle.oracle import Oracle
+from tests.environment.origins import FromCluster, Origin
 from tests.support.cri.fake_machine import FakeContainer
+
+TOLD_WITHIN: Final = 45.0
+"""Seconds after an outage within which the agent knows again what people want: two looks, or two attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +40,50 @@ class World:
     """The luck of the event that happens."""
     made: int = 0
     """How many pods there have been."""
+    said: int = 0
+    """How many values of objects there have been."""
+    manifests: dict[str, Pod] = field(default_factory=dict)
+    """The pods that are wanted, as people write them, by name."""
+    places: dict[str, Origin] = field(default_factory=dict)
+    """Where they come from, by name."""
+
+    def brings(self, name: str, manifest: Pod) -> None:
+        """Have somebody want a pod, or a new form of one, where pods of its name come from."""
+        pod = self.places[name].bring(manifest)
+        self.manifests[name] = manifest
+        self.node.listed[pod.uid] = pod
+        wishes = self.oracle.wishes
+        if isinstance(self.places[name], FromCluster):
+            wishes.bound.add(pod.uid)
+        if pod.uid in wishes.pods:
+            wishes.edited_at[pod.uid] = self.node.wall
+        wishes.pods[pod.uid] = pod
+        self.pods[name] = pod.uid
+
+    def takes(self, name: str) -> None:
+        """Have nobody want a pod any more."""
+        pod = self.oracle.wishes.pods[self.pods.pop(name)]
+        self.places.pop(name).take(pod, self.manifests.pop(name))
 
     def tells(self) -> None:
-        """Have the source list the pods that are wanted."""
-        pods = [self.oracle.wishes.pods[uid] for uid in self.pods.values()]
-        self.oracle.wants(pods)
-        self.node.lists(pods)
+        """Have the agent told that something has changed where its pods come from."""
+        self.oracle.wants([self.oracle.wishes.pods[uid] for uid in self.pods.values()])
+        self.node.looks_again()
+
+    def is_told_again(self, source: str) -> None:
+        """Note that an outage of a source is over."""
+        self.oracle.wishes.outages.pop(source, None)
+        self.hears_late()
+
+    def hears_late(self) -> None:
+        """Note that the agent may know only a while later what people want."""
+        self.oracle.wishes.told_by = self.node.wall + TOLD_WITHIN
+
+    def says(self, kind: str, name: str) -> None:
+        """Have a Secret or a ConfigMap say what it never said before."""
+        if self.node.cluster is not None:
+            self.said += 1
+            self.node.cluster.says(kind, name, f"{name}-{self.said}")
 
     def container(self) -> FakeContainer | None:
         """Return one container of a pod of ours; None if there is none."""

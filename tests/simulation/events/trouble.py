@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from messages.sources import Rescan
 from tests.simulation.events.event import Kinds, World
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, NEVER, Fault
 from tests.support.cri.fake_wire import BROKEN, TOO_LATE
-from tests.support.sources.memory_source import FAKE_SOURCE
 
 METHODS: Final = (
     *("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus", "ListPodSandbox"),
@@ -57,7 +55,7 @@ def _crash_amid(world: World) -> None:
     """Crash an actor after some turns of what follows a listing."""
     world.troubles()
     victim = world.random.choice(world.node.actors())
-    world.node.play.port(FAKE_SOURCE).tell(Rescan())
+    world.node.is_told_to_look()
     for _ in range(world.random.randrange(40)):
         world.node.steps.step()
     world.node.play.system.crash(victim)

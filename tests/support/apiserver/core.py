@@ -74,8 +74,10 @@ class ApiCore:
         now: Callable[[], float] = time.time,
         history: int = 1000,
         strict_nodes: bool = False,
+        new_uid: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         self._now = now
+        self._new_uid = new_uid
         self._strict_nodes = strict_nodes
         self._objects: dict[tuple[Kind, str, str], Document] = {}
         self._tokens = 0
@@ -230,7 +232,7 @@ class ApiCore:
         self._admit(request)
         if (place.kind, place.namespace, metadata["name"]) in self._objects:
             raise already_exists(place.kind, metadata["name"])
-        metadata["uid"] = str(uuid.uuid4())
+        metadata["uid"] = self._new_uid()
         metadata["creationTimestamp"] = self._time(0)
         return self._put(place, None, wanted)
 

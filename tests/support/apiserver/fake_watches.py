@@ -57,7 +57,9 @@ def _in_words(verb: str, target: WatchTarget) -> str:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class _Followed:
+class Followed:
+    """One subscription."""
+
     target: WatchTarget
     subscriber: Port[WatchFact]
     stop: Callable[[], None] | None = None
@@ -66,6 +68,8 @@ class _Followed:
     """Of the last change that it was told; empty until the list that was asked for has come."""
     failure: ApiFailure | None = None
     """What was told last of why it fails."""
+    since: float | None = None
+    """When it ended; None before."""
     is_listing: bool = False
     lists: int = 0
     """How many were begun: only what the last of them found is told."""
@@ -77,7 +81,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
 
     _store: ApiStore
     _as_node: str
-    _followed: dict[WatchTarget, list[_Followed]] = field(default_factory=dict)
+    _followed: dict[WatchTarget, list[Followed]] = field(default_factory=dict)
     _marks: dict[WatchTarget, int] = field(default_factory=dict)
     _broken: ApiFailure | None = None
     _breaks: PicksTarget = any_target
@@ -187,7 +191,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
         target, known = message.target, self._marks.get(message.target, 0)
         followed = self._of(target, message.subscriber)
         if followed is None:
-            followed = _Followed(target=target, subscriber=message.subscriber)
+            followed = Followed(target=target, subscriber=message.subscriber)
             self._followed.setdefault(target, []).append(followed)
         if followed.failure is not None:
             self._tell_failure(followed, followed.failure)
@@ -196,14 +200,14 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
         self._marks[target] = max(known, message.mark)
         self._list(followed)
 
-    def _of(self, target: WatchTarget, subscriber: Port[WatchFact]) -> _Followed | None:
+    def _of(self, target: WatchTarget, subscriber: Port[WatchFact]) -> Followed | None:
         of_target = self._followed.get(target, ())
         return next((each for each in of_target if each.subscriber == subscriber), None)
 
-    def _all(self) -> tuple[_Followed, ...]:
+    def _all(self) -> tuple[Followed, ...]:
         return tuple(chain.from_iterable(self._followed.values()))
 
-    def _list(self, followed: _Followed) -> None:
+    def _list(self, followed: Followed) -> None:
         self._stop(followed)
         followed.lists += 1
         followed.is_listing = True
@@ -214,7 +218,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
             partial(self._take_list, followed, followed.lists),
         )
 
-    def _take_list(self, followed: _Followed, number: int, outcome: Outcome) -> None:
+    def _take_list(self, followed: Followed, number: int, outcome: Outcome) -> None:
         if number != followed.lists:
             return
         if isinstance(outcome, ApiFailure):
@@ -256,7 +260,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
             mark=mark,
         )
 
-    def _follow(self, followed: _Followed) -> None:
+    def _follow(self, followed: Followed) -> None:
         target = followed.target
         collection = self._store.collection(target.path, target.field_selector)
 
@@ -271,17 +275,17 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
         self._asked.append(_in_words("watch", target))
         followed.stop = self._store.follow(followed.version, heard)
 
-    def _fail(self, followed: _Followed, failure: ApiFailure) -> None:
+    def _fail(self, followed: Followed, failure: ApiFailure) -> None:
         self._stop(followed)
         followed.is_listing = False
         standing, followed.failure = followed.failure, failure
         if standing is None or (standing.kind, standing.status) != (failure.kind, failure.status):
             self._tell_failure(followed, failure)
 
-    def _tell_failure(self, followed: _Followed, failure: ApiFailure) -> None:
+    def _tell_failure(self, followed: Followed, failure: ApiFailure) -> None:
         self._tell(followed.subscriber, WatchFailed(target=followed.target, failure=failure))
 
-    def _recover(self, followed: _Followed) -> None:
+    def _recover(self, followed: Followed) -> None:
         if followed.failure is not None:
             followed.failure = None
             self._tell(followed.subscriber, WatchRecovered(target=followed.target))
@@ -296,7 +300,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
         if not self._followed[target]:
             del self._followed[target], self._marks[target]
 
-    def _stop(self, followed: _Followed) -> None:
+    def _stop(self, followed: Followed) -> None:
         stop, followed.stop = followed.stop, None
         if stop is not None:
             stop()

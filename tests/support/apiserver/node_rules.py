@@ -20,7 +20,9 @@ from tests.support.apiserver.paths import (
     NAMESPACE,
     NODE,
     POD,
+    RUNTIME_CLASS,
     SECRET,
+    SERVICE,
     SERVICE_ACCOUNT,
     Kind,
     Place,
@@ -267,6 +269,10 @@ def _nodes(asked: Asked) -> bool:
     return asked.verb is not Verb.DELETE
 
 
+def _reads(asked: Asked) -> bool:
+    return asked.reads
+
+
 def _leases(asked: Asked) -> bool:
     own_names = {asked.node, ""} if asked.verb is Verb.CREATE else {asked.node}
     return asked.place.namespace == LEASES and asked.place.name in own_names
@@ -312,4 +318,6 @@ _MAY: Mapping[Kind, Callable[[Asked], bool]] = {
     SECRET: _objects,
     CONFIG_MAP: _objects,
     SERVICE_ACCOUNT: _tokens,
+    SERVICE: _reads,
+    RUNTIME_CLASS: _reads,
 }

@@ -66,7 +66,14 @@ LEASE = Kind(
     created_by_update=True,
 )
 SERVICE_ACCOUNT = Kind(name="ServiceAccount", plural="serviceaccounts")
-KINDS = (POD, NODE, NAMESPACE, SECRET, CONFIG_MAP, EVENT, LEASE, SERVICE_ACCOUNT)
+SERVICE = Kind(name="Service", plural="services")
+RUNTIME_CLASS = Kind(
+    name="RuntimeClass", plural="runtimeclasses", group="node.k8s.io", is_namespaced=False
+)
+KINDS = (
+    *(POD, NODE, NAMESPACE, SECRET, CONFIG_MAP, EVENT, LEASE),
+    *(SERVICE_ACCOUNT, SERVICE, RUNTIME_CLASS),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,115 @@
+"""Rules of what the agent does at the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from typing_extensions import override
+
+from messages.pods import CONFIG_MIRROR, JsonObject, Pod
+from tests.environment.oracle.rule import Rule
+from tests.environment.oracle.shown import TERMINAL
+from tests.support.apiserver.history import Change
+from tests.support.apiserver.paths import EVENT, LEASE, NODE, POD, Kind
+from tests.support.canary import CANARY, Lookout
+
+OURS: Final[frozenset[Kind]] = frozenset({EVENT, LEASE, NODE, POD})
+"""What an agent writes. Of pods it makes mirrors alone."""
+
+
+class OnlyOurs(Rule):
+    """Nothing is written at the API server but mirrors, statuses, events, the Node and its Lease."""
+
+    @override
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        if not is_agents:
+            return
+        name, kind = change.after["metadata"]["name"], change.kind
+        is_made = change.before is None
+        if kind not in OURS or (kind is POD and is_made and not Pod.of(change.after).is_mirror):
+            self.broken(f"the agent {'makes' if is_made else 'changes'} {kind.name} {name}")
+
+
+class StatusNeverBack(Rule):
+    """At the API server a final phase stays, nothing is Pending again, restarts are never counted down, and
+    an address stays shown.
+
+    What others have removed is not counted any more.
+    """
+
+    @override
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        if is_agents and change.kind is POD and change.before is not None and not change.is_gone:
+            for what in self._worse(change.before["status"], change.after["status"]):
+                uid = shown_uid(change.after)
+                if uid not in self.wishes.touched:
+                    self.broken(f"at the API server {uid} {what}")
+
+    def _worse(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+        before, after = old.get("phase", "Pending"), new.get("phase")
+        if before != after and (before in TERMINAL or after == "Pending"):
+            yield f"was {before} and is {after}"
+        if old.get("podIP") and not new.get("podIP"):
+            yield "shows no address any more"
+        counts = {each["name"]: each["restartCount"] for each in old.get("containerStatuses", ())}
+        for each in new.get("containerStatuses", ()):
+            if each["restartCount"] < counts.get(each["name"], 0):
+                yield f"had {counts[each['name']]} restarts of {each['name']}, now less"
+
+
+class GoneAfterEnd(Rule):
+    """A pod is gone from the API server only after its containers ended. A mirror that is right stays."""
+
+    @override
+    def deletes(self, pod: Pod) -> None:
+        if pod.is_mirror:
+            if self._is_right(pod):
+                self.broken(f"the mirror {pod.name} is deleted though it is right")
+            return
+        for each in self.runtime.live():
+            if each.uid == pod.uid:
+                self.broken(f"{pod.uid} is deleted while {each.name} runs")
+
+    def _is_right(self, mirror: Pod) -> bool:
+        wishes = self.wishes
+        return (
+            not mirror.is_deleting
+            and wishes.is_settled(mirror.full_name)
+            and any(
+                (each.full_name, images(each)) == (mirror.full_name, images(mirror))
+                for each in wishes.statics()
+            )
+            and wishes.owner in [each["uid"] for each in owners(mirror)]
+        )
+
+
+class NoSecretTold(Rule):
+    """No value of a Secret is in what the agent writes at the API server."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._lookout = Lookout(CANARY)
+
+    @override
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        if is_agents:
+            self._lookout.look(f"{change.kind.name} of the API server", repr(change.after))
+            for sighting in self._lookout.sightings():
+                self.broken(f"a value of a Secret is seen: {sighting}")
+
+
+def shown_uid(document: JsonObject) -> str:
+    """Return the UID of the pod that one of the API server shows: its own, or that of a static pod."""
+    metadata = document["metadata"]
+    return str((metadata.get("annotations") or {}).get(CONFIG_MIRROR) or metadata["uid"])
+
+
+def images(pod: Pod) -> dict[str, str]:
+    """Return the images of a pod's containers."""
+    return {each["name"]: each["image"] for each in pod.document["spec"]["containers"]}
+
+
+def owners(pod: Pod) -> list[JsonObject]:
+    """Return who owns a pod of the API server."""
+    return list(pod.document["metadata"].get("ownerReferences") or ())

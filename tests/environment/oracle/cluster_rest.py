@@ -1,0 +1,109 @@
+"""What has to be so at the API server when nothing has happened for a while. Functions return what is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from messages.pods import Pod
+from tests.environment.cluster import KEY, NODE, Cluster
+from tests.environment.node import Node
+from tests.environment.oracle.cluster import images, owners, shown_uid
+from tests.environment.oracle.objects import referenced
+from tests.environment.oracle.rule import Wishes
+from tests.support.canary import revealed
+
+KINDS = {"secret": "Secret", "configmap": "ConfigMap"}
+FOLLOWED = {
+    ("/api/v1/nodes", f"metadata.name={NODE}"),
+    ("/apis/node.k8s.io/v1/runtimeclasses", ""),
+    ("/api/v1/pods", f"spec.nodeName={NODE}"),
+    ("/api/v1/services", ""),
+}
+"""What is watched whatever the pods are."""
+
+
+def restless_cluster(node: Node, wishes: Wishes) -> Iterator[str]:
+    """Yield everything at the API server that is not as it should be at rest."""
+    if node.cluster is None:
+        return
+    pods = [Pod.of(each) for each in node.cluster.store.pods()]
+    yield from _mirrors(pods, wishes)
+    statuses = node.statuses()
+    for pod in pods:
+        uid = shown_uid(pod.document)
+        if not wishes.wants(uid):
+            yield f"{pod.name} of {uid} is left at the API server"
+        elif uid in statuses:
+            yield from _unlike(pod, statuses[uid])
+    yield from _watches(node.cluster, pods)
+    yield from _volumes(node, pods, wishes)
+    yield from node.cluster.calls.violations
+    conditions = node.cluster.store.get("nodes", NODE)["status"]["conditions"]
+    yield from (
+        f"the Node is not ready: {each}"
+        for each in conditions
+        if each["type"] == "Ready" and each["status"] != "True"
+    )
+
+
+def _mirrors(pods: list[Pod], wishes: Wishes) -> Iterator[str]:
+    mirrors = {pod.full_name: pod for pod in pods if pod.is_mirror}
+    statics = {pod.full_name: pod for pod in wishes.statics()}
+    if set(mirrors) != set(statics):
+        yield f"mirrors of {sorted(mirrors)}, but static pods are {sorted(statics)}"
+    for name in sorted(set(mirrors) & set(statics)):
+        mirror, static = mirrors[name], statics[name]
+        if shown_uid(mirror.document) != static.uid or images(mirror) != images(static):
+            yield f"the mirror of {static.uid} shows {shown_uid(mirror.document)}, {images(mirror)}"
+        if [each["uid"] for each in owners(mirror)] != [wishes.owner]:
+            yield f"the mirror of {static.uid} belongs to {owners(mirror)}"
+
+
+def _unlike(pod: Pod, status: dict[str, Any]) -> Iterator[str]:
+    """Yield where the status at the API server differs from what the agent shows."""
+    said = pod.document["status"]
+    for field in ("phase", "podIP", "initContainerStatuses", "containerStatuses"):
+        if _brief(said.get(field)) != _brief(status.get(field)):
+            yield f"at the API server {field} of {pod.name} is {said.get(field)}, not {status.get(field)}"
+    ready = [_condition(each, "Ready") for each in (said, status)]
+    if ready[0] != ready[1]:
+        yield f"at the API server {pod.name} is ready: {ready[0]}, not {ready[1]}"
+
+
+def _brief(value: Any) -> Any:
+    """Return a part of a status without what is empty: the API server adds it or not."""
+    if isinstance(value, Mapping):
+        return {key: _brief(each) for key, each in value.items() if each not in ({}, [], "", None)}
+    return [_brief(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _condition(status: dict[str, Any], kind: str) -> str:
+    return next((each["status"] for each in status["conditions"] if each["type"] == kind), "")
+
+
+def _volumes(node: Node, pods: list[Pod], wishes: Wishes) -> Iterator[str]:
+    """Yield files of volumes that do not have what their object says."""
+    for pod in pods:
+        folder = node.folder / "root" / "pods" / pod.uid / "volumes"
+        for path in sorted(folder.glob(f"*/*/{KEY}")):
+            found = revealed(path.read_bytes())
+            kind, name = path.parent.name.split("-", 1)
+            if found != wishes.said.get((KINDS[kind], name)):
+                yield f"{path.relative_to(folder)} of {pod.uid} has {found}"
+
+
+def _watches(cluster: Cluster, pods: list[Pod]) -> Iterator[str]:
+    """Yield watches that nobody needs, and those that are there twice."""
+    watched = Counter((each.path, each.field_selector) for each in cluster.streams.targets)
+    yield from (
+        f"{target} is watched {count} times" for target, count in watched.items() if count > 1
+    )
+    needed = FOLLOWED | {target_of(*each) for pod in pods for each in referenced(pod)}
+    yield from (f"{target} is watched for nobody" for target in sorted(set(watched) - needed))
+
+
+def target_of(kind: str, name: str) -> tuple[str, str]:
+    """Return what is watched for a Secret or a ConfigMap."""
+    return f"/api/v1/namespaces/default/{kind.lower()}s", f"metadata.name={name}"

@@ -1,0 +1,109 @@
+"""What people do at the API server, and what goes wrong with it. Nothing, on a node that stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from messages.api import FailureKind, Verb
+from messages.pods import Pod
+from tests.environment.cluster import CallFault, Cluster
+from tests.simulation.events.event import Kinds, World
+from tests.simulation.workload import OBJECTS
+
+FAULTS: Final = (
+    *((Verb.PATCH, part) for part in ("/pods/", "/events/", "/nodes/")),
+    *((Verb.CREATE, part) for part in ("/pods", "/events")),
+    *(
+        (Verb.DELETE, "/pods/"),
+        (Verb.UPDATE, "/leases/"),
+        (Verb.GET, "/pods/"),
+        (Verb.GET, "/nodes"),
+    ),
+)
+FAILURES: Final = (
+    *(FailureKind.TIMEOUT, FailureKind.CONFLICT, FailureKind.THROTTLED, FailureKind.SERVER_ERROR),
+    FailureKind.UNREACHABLE,
+)
+API: Final = "source/api"
+
+
+def _in(happens: Callable[[World, Cluster], None]) -> Callable[[World], None]:
+    def happen(world: World) -> None:
+        if world.node.cluster is not None:
+            happens(world, world.node.cluster)
+
+    return happen
+
+
+def _say(world: World, _: Cluster) -> None:
+    world.says(*world.random.choice(OBJECTS))
+
+
+def _unsay(world: World, cluster: Cluster) -> None:
+    kind, name = world.random.choice(OBJECTS)
+    if cluster.store.has(f"{kind.lower()}s", "default", name):
+        cluster.store.remove(f"{kind.lower()}s", "default", name)
+
+
+def _force(world: World, cluster: Cluster) -> None:
+    bound = [name for name, uid in world.pods.items() if uid in world.oracle.wishes.bound]
+    if bound:
+        name = world.random.choice(sorted(bound))
+        world.takes(name)
+        if cluster.store.has("pods", "default", name):
+            cluster.store.remove("pods", "default", name)
+        world.tells()
+
+
+def _unmirror(world: World, cluster: Cluster) -> None:
+    mirrors = [each["metadata"]["name"] for each in cluster.store.pods() if Pod.of(each).is_mirror]
+    if mirrors:
+        grace = world.random.choice([0, None])
+        cluster.store.remove("pods", "default", world.random.choice(mirrors), grace=grace)
+
+
+def _fault(world: World, cluster: Cluster) -> None:
+    world.troubles()
+    verb, part = world.random.choice(FAULTS)
+    failure = world.random.choice(FAILURES)
+    has_effect = failure is FailureKind.TIMEOUT and world.random.random() < 0.7
+    cluster.calls.faults.append(CallFault(verb, part, failure, has_effect))
+
+
+def _go_away(world: World, cluster: Cluster) -> None:
+    world.troubles()
+    world.oracle.wishes.outages.setdefault(API, world.node.wall)
+    cluster.go_away()
+
+
+def _come_back(world: World, cluster: Cluster) -> None:
+    world.troubles()
+    cluster.come_back()
+    world.is_told_again(API)
+
+
+def _slow_down(world: World, cluster: Cluster) -> None:
+    world.troubles()
+    cluster.calls.slowness = world.random.choice([0.3, 3.0, 12.0])
+
+
+def _end_streams(world: World, cluster: Cluster) -> None:
+    world.troubles()
+    cluster.streams.end()
+    if world.random.random() < 0.5:
+        cluster.store.compact()
+    world.hears_late()
+
+
+CLUSTER: Final[Kinds] = {
+    "an object changes": (4, _in(_say)),
+    "an object is deleted": (1, _in(_unsay)),
+    "a pod is deleted by force": (2, _in(_force)),
+    "a mirror is deleted": (2, _in(_unmirror)),
+    "a request will fail": (4, _in(_fault)),
+    "the API server goes": (2, _in(_go_away)),
+    "the API server comes back": (3, _in(_come_back)),
+    "the API server is slow": (1, _in(_slow_down)),
+    "watches end": (2, _in(_end_streams)),
+}
