@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from runtimes.container_logs.directories import opened
-from runtimes.container_logs.layout import LoggedPod, attempt_of, log_name, logged_pod, pod_log_name
+from runtimes.container_logs.layout import LoggedPod, log_name, logged_pod, owner_of, pod_log_name
 from runtimes.container_logs.reading import LogQuery, LogReading
 from runtimes.container_logs.records import LogRecord, log_lines
 from runtimes.container_questions import ContainerLog, ReadContainerLog
@@ -55,7 +55,7 @@ def attempts(root: Path, pod: LoggedPod, container: str) -> list[int]:
     """
     try:
         with opened(root, pod_log_name(pod), container) as directory:
-            found = map(attempt_of, directory.names())
+            found = set(map(owner_of, directory.names()))
             return sorted(each for each in found if each is not None)
     except OSError:
         return []

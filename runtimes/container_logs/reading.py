@@ -114,15 +114,11 @@ class LogReading:
     # --- where to begin --------------------------------------------------------------------------------
 
     def _find_live(self) -> tuple[OpenLogFile | None, list[str]]:
-        """Open the live file. Return it, and what the log was rotated to before it."""
+        """Open the live file, or the newest that is left of the log. Return it, and those before it."""
         live, names = None, list[str]()
         for _ in range(_ATTEMPTS):
             live = self._open(self._name)
             names = rotated_names(self._name, self._directory.names())
-            if live is None and names and not names[-1].endswith(GZIP):
-                # It was renamed, and its successor is not there yet.
-                live = self._open(names.pop())
-                break
             now = self._directory.file(self._name)
             if (live and live.identity) == (now and now.identity):
                 break
@@ -130,6 +126,9 @@ class LogReading:
                 live.close()
         else:
             live = self._open(self._name)
+        if live is None and names:
+            # It was renamed, and its successor is not there yet, or never came: its container has ended.
+            live = self._open_rotated(names.pop())
         self._known = names[-1].removesuffix(GZIP) if names else ""
         return live, names
 

@@ -82,6 +82,36 @@ def test_what_it_was_rotated_to_is_read_if_asked_for_compressed_or_not(log: Writ
     assert shown(log, with_rotated=True, since=moment(7)) == as_lines(lines[7:])
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_log_of_which_only_the_rotated_files_are_left_is_read_from_these(
+    log: WrittenLog, *, is_packed: bool
+) -> None:
+    lines = write(log, 10)
+    log.compress(log.rotate())
+    lines += write(log, 10)
+    last = log.rename()
+    if is_packed:
+        log.compress(last)
+    assert attempts(log.root, POD, "main") == [0]
+    assert shown(log) == as_lines(lines[10:])
+    assert shown(log, tail=3) == as_lines(lines[-3:])
+    assert shown(log, with_rotated=True) == as_lines(lines)
+    assert shown(log, with_rotated=True, tail=13) == as_lines(lines[7:])
+
+
+def test_a_follower_of_a_packed_log_sees_each_line_once_when_it_is_written_again(
+    log: WrittenLog,
+) -> None:
+    lines = write(log, 10)
+    log.compress(log.rename())
+    with log_reading(log.root, POD, "main", 0, LogQuery(is_following=True)) as reading:
+        seen = [*reading.read(), *reading.read()]
+        log.reopen()
+        lines += write(log, 5)
+        seen += [*reading.read(), *reading.read()]
+        assert LogText().show(seen) == as_lines(lines)
+
+
 def test_a_broken_compressed_file_costs_its_lines_and_no_others(log: WrittenLog) -> None:
     write(log, 5)
     rotated = log.rotate()
