@@ -69,7 +69,8 @@ def _learn_of_creation(
     pod = Pod.of(outcome)
     if pod.uid in record.gone:
         return None  # the watch was faster and has shown its deletion
-    record.believe(pod)
+    # Where the watch was faster, it may have shown later versions, too: the answer is the first one.
+    record.believe(record.mirrors.get(pod.uid, pod))
     if is_mirror_of_node(pod, node_name) and is_right(pod, step.static, step.node):
         return None
     return RetryLater(

@@ -3,7 +3,8 @@
 There are two channels. The watch, through PodManager, is complete but late. Answers to the keeper's own
 calls are exact and ahead of the watch. So an answer counts until the watch has caught up. A mirror that
 an answer showed is believed for a while without the watch. A UID that an answer called gone stays gone
-whatever the watch shows, since UIDs never return.
+whatever the watch shows, since UIDs never return. An answer that the watch has overtaken counts for
+nothing: what is being deleted stays so.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ class MirrorRecord:
         for uid in tuple(self.mirrors):
             if uid != pod.uid:
                 self.drop(uid)
-        self.mirrors[pod.uid] = pod
+        known = self.mirrors.get(pod.uid)
+        if known is None or not known.is_deleting:  # that is for good: the answer is older
+            self.mirrors[pod.uid] = pod
 
     def drop(self, uid: PodUid) -> None:
         """Note that the pod of this UID is gone for good."""

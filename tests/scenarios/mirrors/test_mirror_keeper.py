@@ -144,6 +144,21 @@ def test_a_deleted_mirror_is_made_again_at_once(
     assert not joined.mirror().is_deleting
 
 
+@pytest.mark.parametrize("grace", [0, 30], ids=["by force", "gracefully"])
+def test_a_mirror_that_is_deleted_before_its_creation_is_answered_is_made_again(
+    stage: MirrorStage, grace: int
+) -> None:
+    stage.joins()
+    stage.api.calls.hold_answers()
+    stage.serves(FILE, WEB)
+    before = stage.mirror().uid
+    stage.removes(grace=grace)
+    stage.api.calls.release()
+    stage.settle()
+    assert stage.mirror().uid != before
+    assert not stage.mirror().is_deleting
+
+
 def test_who_deletes_a_mirror_again_and_again_costs_little(joined: MirrorStage) -> None:
     for _ in range(5):
         joined.removes()

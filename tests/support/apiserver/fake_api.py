@@ -77,6 +77,8 @@ class FakeCalls(Port[CallApi]):
         self._troubles: list[_Trouble] = []
         self._held: deque[CallApi] = deque()
         self._holds: Picks | None = None
+        self._late: deque[tuple[CallApi, ApiAnswered]] | None = None
+        """Answers that are under way; None if each comes at once."""
         self.requests: list[ApiRequest] = []
         """Everything that was asked, in order, held and failed ones included."""
 
@@ -99,10 +101,17 @@ class FakeCalls(Port[CallApi]):
         self._holds = when
 
     def release(self) -> None:
-        """Carry out and answer what was held, in order, and hold no more."""
+        """Carry out and answer what was held, in order, and hold no more, answers neither."""
+        late, self._late = self._late or (), None
+        for call, answer in late:
+            call.reply_to.tell(answer)
         self._holds = None
         while self._held:
             self._answer(self._held.popleft())
+
+    def hold_answers(self) -> None:
+        """Carry requests out, and keep their answers under way: watches are faster."""
+        self._late = deque()
 
     def fail(
         self, what: FailureKind | ApiFailure, *, when: Picks = any_request, times: int = 1
@@ -122,9 +131,12 @@ class FakeCalls(Port[CallApi]):
         self._troubles.clear()
 
     def _answer(self, call: CallApi) -> None:
-        call.reply_to.tell(
-            ApiAnswered(request=call.request, ref=call.ref, outcome=self._outcome(call.request))
-        )
+        outcome = self._outcome(call.request)
+        answer = ApiAnswered(request=call.request, ref=call.ref, outcome=outcome)
+        if self._late is None:
+            call.reply_to.tell(answer)
+        else:
+            self._late.append((call, answer))
 
     def _outcome(self, request: ApiRequest) -> JsonObject | ApiFailure:
         trouble = next((one for one in self._troubles if one.left and one.when(request)), None)

@@ -164,6 +164,26 @@ def test_a_mirror_that_the_watch_saw_go_before_the_answer_came_is_gone() -> None
     assert not record.mirrors
 
 
+@pytest.mark.parametrize("step", [CREATE, LOOK])
+def test_a_deletion_that_the_watch_showed_before_the_answer_came_is_not_forgotten(
+    step: Step,
+) -> None:
+    record = MirrorRecord(NAME, static=WEB)
+    record.show(mirror())
+    record.show(mirror(deletionTimestamp=DELETED_AT))
+    assert learn(record, step, mirror().document, NODE) is None
+    assert [each.is_deleting for each in record.mirrors.values()] == [True]
+
+
+def test_an_edit_that_the_watch_showed_before_its_creation_was_answered_is_not_forgotten() -> None:
+    record = MirrorRecord(NAME, static=WEB)
+    record.show(mirror(labels={"edited": "x"}))
+    assert learn(record, CREATE, mirror().document, NODE) is None
+    assert [each.document["metadata"]["labels"] for each in record.mirrors.values()] == [
+        {"edited": "x"}
+    ]
+
+
 def test_a_gone_uid_that_the_watch_shows_again_is_seen_once_a_look_confirms_it(
     index: MirrorIndex,
 ) -> None:
