@@ -50,20 +50,23 @@ _NO_SUCH_PROGRAM: Final = re.compile(
 _NO_PROGRAM: Final = re.compile(
     r"permission denied|is a directory|exec format error", re.IGNORECASE
 )
-_BEFORE: Final = re.compile(
-    r".*(?:unable to start container process|exec failed|crun): ", re.DOTALL
+_OF_THE_COMMAND: Final = re.compile(
+    r".*(?:unable to start container process|starting container process caused|crun): "
+    r"(?=exec\b|executable|open executable)",
+    re.DOTALL,
 )
-"""Before the cause, runtimes say only through whom the command was to be started."""
+"""What runc and crun say before a cause that is the command: they came to start it."""
 
 
 def not_started(said: str) -> CommandEnded | None:
     """Return how a command ended that could not be started, with the exit code that shells have for it.
 
-    ``said`` is what the runtime says. None if it says something else.
+    ``said`` is what the runtime says. None if it says something else: the runtime may lack a file itself.
     """
-    if "exec" not in said:
+    before = _OF_THE_COMMAND.match(said)
+    if before is None:
         return None
-    cause = _BEFORE.sub("", said).removesuffix(": unknown").removeprefix("exec: ")
+    cause = said[before.end() :].removesuffix(": unknown").removeprefix("exec: ")
     for pattern, code in ((_NO_SUCH_PROGRAM, 127), (_NO_PROGRAM, 126)):
         if pattern.search(cause):
             return CommandEnded(exit_code=code, output="", note=f"cannot be started: {cause}")

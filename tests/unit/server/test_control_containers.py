@@ -130,6 +130,18 @@ RUNC = (
             127,
             "executable file `nosuch` not found in $PATH",
         ),
+        (
+            f"{RUNC}exec /script.sh: no such file or directory: unknown",
+            127,
+            "exec /script.sh: no such file or directory",
+        ),
+        (
+            ("OCI runtime exec failed: exec failed: container_linux.go:380: starting container "
+            'process caused: exec: "nosuch": executable file not found in $PATH: unknown'),
+            127,
+            '"nosuch": executable file not found in $PATH',
+        ),
+        ("crun: open executable: Permission denied", 126, "open executable: Permission denied"),
     ],
 )  # fmt: skip
 def test_a_command_that_cannot_be_started_has_the_exit_code_of_a_shell(
@@ -146,6 +158,11 @@ def test_a_command_that_cannot_be_started_has_the_exit_code_of_a_shell(
         "container not running",
         "failed to exec in container: cgroup is gone",
         "no such file or directory",
+        'failed to create exec "a1": mkdir /run/containerd/io: no such file or directory',
+        'OCI runtime exec failed: exec: "runc": executable file not found in $PATH: unknown',
+        "OCI runtime exec failed: fork/exec /usr/bin/runc: permission denied: unknown",
+        f'{RUNC}chdir to cwd ("/gone") set in config.json failed: no such file or directory: unknown',
+        "exec: crun: cannot open `/sys/fs/cgroup/pod`: No such file or directory",
     ],
 )
 def test_another_trouble_of_a_runtime_is_no_end_of_a_command(said: str) -> None:
