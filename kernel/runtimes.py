@@ -14,6 +14,8 @@ from messages.units import Seconds
 
 POOL_THREADS = 2
 """Threads of the pool. One is fastest under the interpreter lock, but one blocked handler would stop all."""
+MOST_STEPS = 1_000_000
+"""Steps within which everything settles, unless actors keep each other busy for ever: some 20 s of CPU."""
 
 
 class Runtime(Protocol):
@@ -82,11 +84,13 @@ class Steps(Runtime, Executor):
     """No threads: each ``step`` runs one message of one actor, or one event of the control thread.
 
     A seeded random generator chooses which one. So a schedule can be replayed from its seed, and many
-    schedules can be tried. Both actor types run alike.
+    schedules can be tried. Both actor types run alike. What does not settle within ``limit`` steps fails, so
+    that this takes as many steps on a slow machine as on a fast one.
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, limit: int = MOST_STEPS) -> None:
         self._random = random.Random(seed)  # noqa: S311  # schedules, not secrets
+        self._limit = limit
         self._ready: list[Incarnation] = []
         self._control: Control | None = None
 
@@ -130,6 +134,9 @@ class Steps(Runtime, Executor):
 
     @override
     def work_off(self) -> None:
-        """Run steps until nothing can run before time passes."""
-        while self.step():
-            pass
+        """Run steps until nothing can run before time passes. Raise RuntimeError if that never comes."""
+        for _ in range(self._limit + 1):
+            if not self.step():
+                return
+        busy = sorted({each.cell.key.path for each in self._ready}) or ["the control thread"]
+        raise RuntimeError(f"does not settle after {self._limit} steps: {', '.join(busy)}")

@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from tests.support import flaky
 from tests.support.canary import LOOKOUT
+from tests.support.project.clocks import is_without
 
 pytest_plugins = [
     "tests.support.browser.fixtures",
@@ -26,6 +27,8 @@ pytest_plugins = [
     "tests.support.volumes.mounting",
 ]
 
+GIVES_UP_AFTER = 1200.0
+"""Seconds for a test that knows no clock of the machine. Its limit is a number of steps."""
 THREADS_END_WITHIN = 10.0
 """Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""
 
@@ -37,8 +40,12 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests fail that are known to do so now and then."""
+    """Let some tests fail that do so now and then, and those that wait for nothing take their time."""
     flaky.let_fail(items, flaky.read_flaky(flaky.FILE.read_text("utf-8")))
+    for item in items:
+        path = str(item.path.relative_to(flaky.TESTS)) if flaky.TESTS in item.path.parents else ""
+        if is_without(path) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(GIVES_UP_AFTER))
 
 
 def _drop(_logger: object, _method: str, event: MutableMapping[str, Any]) -> NoReturn:

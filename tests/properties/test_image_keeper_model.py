@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,7 +77,6 @@ class History:
         return pod_with(f"of-{user}", user), pull_secret(user, user)
 
 
-@pytest.mark.timeout(120)
 @given(st.lists(STEPS, max_size=30), st.sampled_from([1, 2]))
 def test_each_call_is_answered_once_whatever_happens(
     steps: list[tuple[Any, ...]], parallel: int

@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from typing_extensions import override
@@ -39,7 +38,6 @@ FIXED = "fixed"
 CHANGING = ("db", "tls")
 SECRETS = (*CHANGING, FIXED)
 
-pytestmark = pytest.mark.timeout(120)  # for what a failure takes to shrink
 
 IDLE_LIMIT = 300.0
 """Seconds: five times the sync frequency of the stage."""

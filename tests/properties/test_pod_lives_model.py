@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from typing_extensions import override
@@ -31,8 +30,6 @@ from tests.support.builders import make_pod
 from tests.support.kernel.stage import Stage
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, Statuses, api_pod
 from tests.support.pod_lives.plain_runtime import PLAIN_RUNTIME, LooksAgain
-
-pytestmark = pytest.mark.timeout(120)  # for what a failure takes to shrink
 
 EVICTED = PodFailure(reason="Evicted", message="The node was low on memory")
 GRACE = 30.0

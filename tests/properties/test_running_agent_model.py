@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from typing_extensions import override
@@ -30,8 +29,6 @@ from tests.support.builders import make_pod
 from tests.support.pods.status_watch import violations
 from tests.support.questions import describe_statuses
 from tests.support.worlds.running_alone import RunningAlone
-
-pytestmark = pytest.mark.timeout(300)  # for what a failure takes to shrink
 
 TIMES: Final = "--hollow-times=time-to-create=50ms,time-to-start=50ms,time-to-stop=700ms"
 TO_REST: Final = 700.0

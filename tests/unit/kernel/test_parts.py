@@ -23,6 +23,7 @@ from kernel.timers import Timer, Timers
 from messages.units import Seconds
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.players import Gate
+from tests.support.kernel.stage import stage_for
 
 
 def fired(timers: Timers, now: float) -> list[object]:
@@ -223,6 +224,26 @@ def test_a_pool_that_gets_no_more_threads_says_so(
 def test_single_steps_need_a_system_that_was_started() -> None:
     with pytest.raises(AssertionError, match="not started"):
         Steps().step()
+
+
+def test_actors_that_keep_each_other_busy_for_ever_end_with_their_names_after_so_many_steps() -> (
+    None
+):
+    class Restless(BaseActor[int]):
+        """Tells itself so many times to go on."""
+
+        @override
+        def receive(self, message: int) -> None:
+            if message:
+                play.port(busy).tell(message - 1)
+
+    busy: Key[int] = Key("busy")
+    play = stage_for((busy, lambda _stage: Restless()), runtime=Steps(limit=100))
+    play.start()
+    play.tell(busy, 90)
+    with pytest.raises(RuntimeError, match="does not settle after 100 steps: busy"):
+        play.tell(busy, 110)
+    play.settle()  # what was left takes fewer
 
 
 def test_an_actor_does_nothing_special_at_its_start_and_stop() -> None:

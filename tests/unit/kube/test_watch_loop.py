@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 from typing_extensions import override
 
-from kernel import SystemClock
 from kube.clients import streaming_client
 from kube.credentials.access import Access, Credentials
 from kube.streams.keeper import WatchKeeper
@@ -19,6 +18,7 @@ from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
 from messages.api import ApiFailure, FailureKind
 from messages.watches import ListTarget, TargetListed, WatchFact, WatchFailed, WatchTarget
+from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.probe import Probe
 
 WEB = WatchTarget(path="/api/v1/namespaces/default/secrets", field_selector="metadata.name=web")
@@ -48,7 +48,7 @@ class Ends:
     def _keeper(self) -> WatchKeeper:
         rules = WatchRules(user_agent="test")
         chance = random.Random(3)
-        return WatchKeeper(Nobody(), WatchMemory(), rules, streaming_client, chance, SystemClock())
+        return WatchKeeper(Nobody(), WatchMemory(), rules, streaming_client, chance, ManualClock())
 
 
 @pytest.fixture

@@ -52,7 +52,8 @@ def test_a_wake_up_for_what_was_taken_already_is_no_event() -> None:
         assert await reader.take() == b"a"
         # The wake-up for it comes now; there is nothing to take until something else is told.
         taking = asyncio.ensure_future(reader.take())
-        await asyncio.sleep(0.01)
+        for _ in range(10):
+            await asyncio.sleep(0)
         assert not taking.done()
         reader.tell(EventChunk(text=b"b"))
         assert await taking == b"b"
