@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from tests.support import flaky
 from tests.support.canary import LOOKOUT
+from tests.support.patience import PATIENCE, SLOWNESS, TEST_LIMIT
 from tests.support.project.clocks import is_without
 
 pytest_plugins = [
@@ -29,8 +30,6 @@ pytest_plugins = [
 
 GIVES_UP_AFTER = 1200.0
 """Seconds for a test that knows no clock of the machine. Its limit is a number of steps."""
-THREADS_END_WITHIN = 10.0
-"""Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""
 
 
 def pytest_configure() -> None:
@@ -44,8 +43,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     flaky.let_fail(items, flaky.read_flaky(flaky.FILE.read_text("utf-8")))
     for item in items:
         path = str(item.path.relative_to(flaky.TESTS)) if flaky.TESTS in item.path.parents else ""
-        if is_without(path) and item.get_closest_marker("timeout") is None:
+        own = item.get_closest_marker("timeout")
+        if is_without(path) and own is None:
             item.add_marker(pytest.mark.timeout(GIVES_UP_AFTER))
+        elif not is_without(path):
+            limit = SLOWNESS * own.args[0] if own is not None else TEST_LIMIT
+            item.add_marker(pytest.mark.timeout(max(limit, TEST_LIMIT)), append=False)
 
 
 def _drop(_logger: object, _method: str, event: MutableMapping[str, Any]) -> NoReturn:
@@ -119,7 +122,7 @@ def no_thread_is_left() -> Iterator[None]:
     """Fail a test that leaves threads behind; one that got stuck on purpose has to be released."""
     before = set(threading.enumerate())
     yield
-    deadline = time.monotonic() + THREADS_END_WITHIN
+    deadline = time.monotonic() + PATIENCE
     while (found := set(threading.enumerate()) - before) and time.monotonic() < deadline:
         for thread in found:
             if thread.ident is not None:  # else somebody starts it just now

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.agent.event_stream import EventLog
 from tests.support.agent.joined_agent import JoinedAgent, Onlooker
-from tests.support.agent.joined_crowd import SYNCED_WITHIN, Crowd, Meter
+from tests.support.agent.joined_crowd import Crowd, Meter
 from tests.support.agent.joined_objects import (
     add_all,
     eavesdropping,
@@ -24,11 +24,10 @@ from tests.support.agent.joined_objects import (
 from tests.support.agent.process import eventually
 from tests.support.cluster.cluster import Cluster
 from tests.support.cluster.fixtures import STOPS_IT
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.cluster, STOPS_IT, pytest.mark.timeout(120)]
 
-RESYNCED_WITHIN = 40.0
-"""Seconds from the moment at which the API server is ready, also on a machine that does much else."""
 MOST_REQUESTS = 2500.0
 """A second."""
 MOST_CONNECTIONS = 13
@@ -52,7 +51,7 @@ def gathered(running: JoinedAgent, cluster: Cluster) -> Iterator[Crowd]:
 @pytest.fixture
 def crowd(gathered: Crowd, cluster: Cluster) -> Iterator[Crowd]:
     """Return it with all objects there and watched; the API server runs afterwards, whatever happens."""
-    gathered.is_current_within(SYNCED_WITHIN)
+    gathered.is_current_within(PATIENCE)
     yield gathered
     cluster.bring_back()
 
@@ -83,7 +82,7 @@ def told_of(told: EventLog) -> set[str]:
 
 def test_a_thousand_objects_are_watched_over_a_few_connections_and_threads(crowd: Crowd) -> None:
     print(f"synced after {crowd.took:.1f} s")  # noqa: T201  # for people
-    assert crowd.took < SYNCED_WITHIN
+    assert crowd.took < PATIENCE
     assert eventually(crowd.agent.connections) <= MOST_CONNECTIONS
     assert crowd.threads() <= MOST_THREADS
     eventually(lambda: crowd.watchers() == 1000)
@@ -119,7 +118,7 @@ def test_an_api_server_that_was_away_is_watched_as_before_and_nothing_is_lost_or
             remove_all(onlooker, removed)
             made = [make_anew(onlooker, secret(name)) for name in remade]
             (back,) = eventually(lambda: [crowd.agent.streams()])
-            took = crowd.is_current_within(RESYNCED_WITHIN)
+            took = crowd.is_current_within(PATIENCE)
         report = f"{back} streams back after the changes, all {took:.1f} s later; "
         print(f"{report}{meter.peak():.0f} requests/s at the peak")  # noqa: T201  # for people
         assert meter.peak() <= MOST_REQUESTS
@@ -142,7 +141,7 @@ def test_an_agent_that_was_killed_watches_as_before_and_leaves_nothing_open(crow
     crowd.agent.dies()
     eventually(lambda: crowd.watchers() == 0)
     crowd.agent.joins()
-    took = crowd.is_current_within(SYNCED_WITHIN)
+    took = crowd.is_current_within(PATIENCE)
     print(f"synced {took:.1f} s after it had joined")  # noqa: T201  # for people
     eventually(lambda: {*crowd.agent.pods()} == pods)
     eventually(lambda: crowd.watchers() == 1000)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.process import LIFE_PATIENCE, eventually
+from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.service_agent import ServiceAgent
 from tests.support.containers.whole_agent import PATIENT
@@ -39,7 +39,7 @@ def runtime_of(agent: ServiceAgent) -> str:
 def test_a_runtime_that_comes_three_seconds_late_runs_the_pods(agent: ServiceAgent) -> None:
     agent.serve("web")
     agent.begins()
-    eventually(lambda: is_unready_for(agent, NONE), LIFE_PATIENCE)
+    eventually(lambda: is_unready_for(agent, NONE))
     late = time.monotonic() + LATE
     eventually(lambda: time.monotonic() > late, PATIENT)
     assert agent.document("web")["status"]["phase"] == "Pending"
@@ -71,7 +71,7 @@ def test_what_was_found_once_is_waited_for_and_no_other_runtime_is_taken(
     (agent.run / "crio/crio.sock").symlink_to(agent.socket)
     agent.begins()
     alone = "there is no socket at /run/containerd/containerd.sock"
-    eventually(lambda: is_unready_for(agent, f"{alone}\n"), LIFE_PATIENCE)
+    eventually(lambda: is_unready_for(agent, f"{alone}\n"))
     agent.finds_containerd()
     agent.await_running("web", restarts=0)
     assert agent.instances("web") == [(0, "running")]
@@ -83,7 +83,7 @@ def test_two_agents_that_wait_for_one_runtime_do_not_share_it(
     with ServiceAgent(tmp_path / "other", agent.containerd, run=agent.run) as other:
         for each in (agent, other):
             each.begins()
-            eventually(lambda each=each: is_unready_for(each, NONE), LIFE_PATIENCE)  # type: ignore[misc]
+            eventually(lambda each=each: is_unready_for(each, NONE))  # type: ignore[misc]
         agent.finds_containerd()
         used = "uses the container runtime at /run/containerd/containerd.sock"
 
@@ -114,7 +114,7 @@ def test_nothing_is_ever_hollow_or_runs_twice_while_runtime_and_agent_restart_to
         eventually(lambda: agent.said("ends")[-1:] == ["ends"], PATIENT)
         agent.begins()
         if number % 2:
-            eventually(lambda: is_unready_for(agent, "there is no socket at"), LIFE_PATIENCE)
+            eventually(lambda: is_unready_for(agent, "there is no socket at"))
         agent.containerd.launch()
         agent.finds_containerd()
         agent.await_running("web", restarts=0)

@@ -15,7 +15,7 @@ from tests.support.builders import make_pod
 from tests.support.containers.configured import ConfiguredPods, script_pod
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX, NAMED_USER, NUMERIC_USER
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture

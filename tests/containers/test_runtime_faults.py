@@ -11,7 +11,8 @@ import pytest
 from messages.pod_runtime import ContainerState, SandboxState
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.containers.images import BUSYBOX
-from tests.support.runtimes.cri_pods import COMES_WITHIN, CriPods, bare, main_of, real_pod
+from tests.support.patience import PATIENCE
+from tests.support.runtimes.cri_pods import CriPods, bare, main_of, real_pod
 from tests.support.runtimes.cri_stage import wait, wait_until
 
 RUNS = ("sh", "-c", "trap 'exit 0' TERM; while true; do sleep 0.1; done")
@@ -74,7 +75,7 @@ def test_one_that_ended_while_containerd_was_dead_keeps_its_exit_code_and_its_ti
     pods.is_away()
     told = time.time()
     (tmp_path / "end").touch()
-    wait_until(lambda: not Path(f"/proc/{task}").exists(), COMES_WITHIN)
+    wait_until(lambda: not Path(f"/proc/{task}").exists(), PATIENCE)
     came_back = time.time()
     pods.containerd.start()
     ended = pods.exited(ends)
@@ -91,7 +92,7 @@ def test_one_that_ended_while_containerd_was_dead_is_started_again(pods: CriPods
     pods.is_away()
     pods.containerd.kill_process(task)
     # Its shim has seen the end. One that comes while containerd starts is lost to containerd for ever.
-    wait_until(lambda: not Path(f"/proc/{task}").exists(), COMES_WITHIN)
+    wait_until(lambda: not Path(f"/proc/{task}").exists(), PATIENCE)
     pods.containerd.start()
     pods.running(WEB, attempt=1)
     assert pods.exited(WEB).exit_code == 137
@@ -250,7 +251,7 @@ def test_a_pod_whose_sandbox_is_stopped_by_hand_starts_once_and_its_init_contain
         client.call(request, cri.StopPodSandboxResponse)
     pods.running(pod, attempt=1)
     starts = tmp_path / "starts"
-    wait_until(lambda: starts.read_text().split() == ["init", "main"] * 2, COMES_WITHIN)
+    wait_until(lambda: starts.read_text().split() == ["init", "main"] * 2, PATIENCE)
     assert pods.exited(pod).exit_code == 137
     told = pods.told(pod)[-1].containers
     assert {name: each.current and each.current.attempt for name, each in told.items()} == {

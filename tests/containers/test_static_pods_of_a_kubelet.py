@@ -19,9 +19,7 @@ from tests.support.agent.process import ROOT, AgentProcess, eventually
 from tests.support.containers.as_a_kubelet import AsAKubelet, static_uid
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX, SERVER
-
-PATIENCE = 90.0
-"""Seconds. Only a failing test waits as long."""
+from tests.support.patience import PATIENCE
 
 
 class NodeOfAKubelet:
@@ -86,7 +84,7 @@ class NodeOfAKubelet:
 
     def runs(self, name: str) -> None:
         """Return once a pod's container runs."""
-        eventually(lambda: self.is_running(name), PATIENCE)
+        eventually(lambda: self.is_running(name))
 
     def started_at(self, container: str) -> int:
         """Return when a container was started, in nanoseconds."""
@@ -153,7 +151,7 @@ def test_with_the_flag_static_pods_go_on_under_their_uids_and_without_it_from_th
     assert node.agent.pods() == {"web-node1": as_static(web)["metadata"]["uid"]}
 
     node.containerd.kill_task(ids["main"])
-    (next_one,) = eventually(lambda: [x for x in node.live("web") if x.id != ids["main"]], PATIENCE)
+    (next_one,) = eventually(lambda: [x for x in node.live("web") if x.id != ids["main"]])
     assert next_one.metadata.attempt == 3
     assert next_one.annotations["io.kubernetes.container.restartCount"] == "3"
     assert next_one.labels["io.kubernetes.pod.uid"] == as_static(web)["metadata"]["uid"]
@@ -169,7 +167,7 @@ def test_a_manifest_that_changes_after_that_is_replaced_old_pod_first(node: Node
     node.dies()
     node.serve(manifest("web", env=[{"name": "NEW", "value": "yes"}]))
     node.starts("--adopt-static-pods")
-    (new,) = eventually(lambda: [x for x in node.live("web") if x.id != old["main"]], PATIENCE)
+    (new,) = eventually(lambda: [x for x in node.live("web") if x.id != old["main"]])
     assert [each.id for each in node.live("web")] == [new.id]
     assert new.labels["io.kubernetes.pod.uid"] != as_static(web)["metadata"]["uid"]
     node.serve(web)
@@ -198,7 +196,7 @@ def test_without_the_flag_each_is_stopped_in_its_grace_and_started_one_after_the
             most[name] = max(most[name], len(ids))
         return all(ids and ids != [old[name]] for name, ids in live.items())
 
-    eventually(are_all_new, PATIENCE)
+    eventually(are_all_new)
     assert fewest >= len(names) - 1
     assert set(most.values()) == {1}
     said = [file.read_text() for file in node.kubelet.messages()]

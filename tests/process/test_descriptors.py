@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.agent.process import AgentProcess, eventually, manifest
 from tests.support.kube.kubeconfigs import Kubeconfig
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent.process import LIFE_PATIENCE, ROOT, AgentProcess, eventually
+from tests.support.agent.process import ROOT, AgentProcess, eventually
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
 
@@ -110,14 +111,14 @@ def test_a_static_pod_that_ended_is_shown_as_it_was_and_not_run_again(
 ) -> None:
     run.agent.write("job.yaml", manifest(policy))
     run.start(exit_code)
-    eventually(lambda: "stop" in run.diary(), LIFE_PATIENCE)
+    eventually(lambda: "stop" in run.diary())
     before = run.status()
     assert before["phase"] == phase
     for _ in range(2):
         run.agent.process.kill()
         run.agent.process.wait()
         run.start(exit_code)
-        after = eventually(run.has_ended, LIFE_PATIENCE)
+        after = eventually(run.has_ended)
         assert after["containerStatuses"] == before["containerStatuses"]
         assert after["startTime"] == before["startTime"]
     (ended,) = before["containerStatuses"]
@@ -139,10 +140,10 @@ def test_a_pod_that_ended_is_run_once_though_the_agent_is_killed_around_its_end(
 ) -> None:
     run.agent.write("job.yaml", manifest("Never"))
     run.start(7, dies_at=step)
-    run.agent.process.wait(LIFE_PATIENCE)
+    run.agent.process.wait(PATIENCE)
     assert "killed" in run.diary()
     run.start(7)
-    ended = eventually(run.has_ended, LIFE_PATIENCE)
+    ended = eventually(run.has_ended)
     assert ended["phase"] == "Failed"
     assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
     eventually(lambda: not list(run.rows.glob("*.row")))

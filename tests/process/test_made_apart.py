@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.process import ROOT, eventually
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import pytest
 
 from tests.support.agent.process import ROOT, eventually, manifest
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 from tests.support.wire.ports import free_ports
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 

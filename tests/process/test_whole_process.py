@@ -15,14 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.process import (
-    LIFE_PATIENCE,
-    ROOT,
-    AgentProcess,
-    eventually,
-    manifest,
-)
-from tests.support.wire.client import PATIENCE
+from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
@@ -362,7 +356,7 @@ def test_a_directory_of_hollow_pods_is_no_place_for_real_ones_unless_somebody_in
         "--change-runtime"
     )
     agent.start(*flags, *pods, "--change-runtime")
-    eventually(lambda: "there is no socket at" in agent.get("/readyz?verbose")[1], LIFE_PATIENCE)
+    eventually(lambda: "there is no socket at" in agent.get("/readyz?verbose")[1])
     assert agent.stops() == 0
 
 

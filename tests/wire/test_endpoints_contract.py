@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.agent.process import eventually, manifest
 from tests.support.agent.served import Served, served_agent
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 HEALTH_PATHS = ["/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file"]
 OTHER_PATHS = [

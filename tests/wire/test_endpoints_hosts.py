@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.agent.process import eventually, manifest
 from tests.support.agent.served import Served, served_agent
-from tests.support.wire.client import PATIENCE, Answer, fetch
+from tests.support.patience import PATIENCE
+from tests.support.wire.client import Answer, fetch
 
 HEALTH_PATHS = ("/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file")
 OTHER_PATHS = (

@@ -21,7 +21,7 @@ from messages.units import Timestamp
 from stores.statuses.status import StatusSituation, status_after
 from tests.support.agent.served import NO_PODS, SOON, Served, StandIns, served_tree
 from tests.support.builders import make_pod
-from tests.support.kernel.probe import PATIENCE
+from tests.support.patience import PATIENCE
 from tests.support.pods.observations import observation, running
 
 MANY = tuple(make_pod(f"web-{number}") for number in range(3_000))

@@ -16,7 +16,7 @@ from kernel import ActorDescription
 from server.limits import MOST_CONNECTIONS
 from tests.support.agent.process import eventually, manifest
 from tests.support.agent.served import Served, served_agent, served_tree
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 HELLO = b"GET /healthz/ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 

@@ -39,7 +39,8 @@ from tests.support.builders import make_pod
 from tests.support.canary import CANARY, hidden
 from tests.support.kernel.players import Gate
 from tests.support.kernel.probe import Probe
-from tests.support.wire.client import PATIENCE, EventStream, NotYet, event_stream
+from tests.support.patience import PATIENCE
+from tests.support.wire.client import EventStream, NotYet, event_stream
 
 ADDED: Final = PodsChanged(source=FILE, changes=(PodChange(op=Op.ADD, pod=make_pod("web")),))
 

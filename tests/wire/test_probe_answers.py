@@ -11,7 +11,7 @@ import pytest
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
 from probes.commands import WatchProbe
-from tests.support.kernel.probe import PATIENCE
+from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, key, probe_stage, spec, target
 from tests.support.probes.targets import raw_target
 from tests.support.wire.http1_server import Http1Server, http1_server, reply

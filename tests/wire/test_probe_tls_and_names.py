@@ -13,7 +13,7 @@ from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.names import MOST_NAMES, HostNames
-from tests.support.kernel.probe import PATIENCE
+from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import ProbeStage, probe_stage, spec
 from tests.support.probes.targets import answering, raw_target, resetting, silent
 from tests.support.wire.http1_server import http1_server, redirect, reply

@@ -21,7 +21,8 @@ from server.serving import Serving
 from tests.support.agent.process import eventually
 from tests.support.agent.served import served_tree
 from tests.support.kernel.probe import Probe
-from tests.support.wire.client import PATIENCE, fetch
+from tests.support.patience import PATIENCE
+from tests.support.wire.client import fetch
 
 
 @pytest.fixture

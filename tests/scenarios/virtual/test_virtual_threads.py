@@ -20,7 +20,8 @@ from runtimes.virtual.calls import (
 )
 from runtimes.virtual.pods import Method
 from tests.support.builders import make_pod
-from tests.support.kernel.probe import PATIENCE, Probe
+from tests.support.kernel.probe import Probe
+from tests.support.patience import PATIENCE
 
 WEB = make_pod("web")
 

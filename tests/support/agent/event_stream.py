@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from tests.support.wire.client import ONLY_NEWS, PATIENCE, EventStream
+from tests.support.patience import PATIENCE
+from tests.support.wire.client import ONLY_NEWS, EventStream
 
 
 class EventLog:

@@ -21,14 +21,13 @@ from tests.support.agent.joined_objects import (
     watchers,
 )
 from tests.support.agent.process import eventually
+from tests.support.patience import PATIENCE
 from tests.support.wire.client import NotYet
 
 OF_EACH_KIND: Final = 500
 PODS: Final = 20
 HANDS: Final = 8
 """Requests under way at a time."""
-SYNCED_WITHIN: Final = 60.0
-"""Seconds. Two idle cores take one."""
 ITS_OWN: Final = 1
 """What the API server watches itself within a namespace: the ConfigMap about its authentication."""
 LOOK_EVERY: Final = 0.1
@@ -59,7 +58,7 @@ class Crowd:
             names = self.names[number::PODS]
             pod = using(f"p{number}", secrets=names, config_maps=names)
             self.onlooker.admin.add(pod)
-        self.is_current_within(SYNCED_WITHIN)
+        self.is_current_within(PATIENCE)
         self.took = time.monotonic() - began
 
     def is_current(self) -> bool:

@@ -21,7 +21,7 @@ from settings.load import settings_of
 from tests.support.agent.joined_agent import NODE_NAME
 from tests.support.agent.process import eventually
 from tests.support.kernel.probe import Probe
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 PLENTY = Seconds(30.0)
 """For a read in a story that is not about how long it takes."""

@@ -19,15 +19,14 @@ from typing import IO, Any, Self, TypeVar
 
 from tests.support.canary import LOOKOUT
 from tests.support.parents import dies_with_us
+from tests.support.patience import PATIENCE
 from tests.support.volumes.sweeping import sweep
-from tests.support.wire.client import PATIENCE, SLOW, Answer, NotYet, fetch
+from tests.support.wire.client import SLOW, Answer, NotYet, fetch
 from tests.support.wire.ports import free_ports
 
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[3]
-LIFE_PATIENCE = 60.0
-"""Seconds for the start and the end of a process, which compete with those of other tests."""
 QUESTIONS = 5
 """How often an agent is asked, one of whose actors is too slow for two seconds."""
 _pause = threading.Event()
@@ -129,7 +128,7 @@ class AgentProcess:
     def start_on_manifests(self, *flags: str, **more: Any) -> Self:
         """Start it on its directory, and return once it is ready."""
         self.start(f"--pod-manifest-path={self.manifests}", *flags, **more)
-        eventually(self.is_ready, LIFE_PATIENCE)
+        eventually(self.is_ready)
         return self
 
     def is_ready(self) -> bool:
@@ -192,7 +191,7 @@ class AgentProcess:
         """Send it a signal."""
         self.process.send_signal(number)
 
-    def ends(self, within: float = LIFE_PATIENCE) -> int:
+    def ends(self, within: float = PATIENCE) -> int:
         """Return its exit code; fails when it goes on."""
         return self.process.wait(within)
 

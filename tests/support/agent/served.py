@@ -44,7 +44,8 @@ from settings.agent import Settings
 from settings.flags.command_line import parse
 from settings.load import settings_of
 from settings.version import Releases
-from tests.support.wire.client import PATIENCE, Answer, NotYet, fetch
+from tests.support.patience import PATIENCE
+from tests.support.wire.client import Answer, NotYet, fetch
 
 AMPLE = Seconds(5.0)
 """An actor that is not stuck answers within this time, even if it is restarted, on a busy machine too."""

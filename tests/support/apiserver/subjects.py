@@ -20,9 +20,8 @@ from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.users import ADMIN, NODE
 from tests.support.cluster.cluster import Cluster
+from tests.support.patience import PATIENCE
 
-PATIENCE = 10.0
-"""Seconds until what should become true is missed: the real one's own caches lag a little."""
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
 EVENTS = "/api/v1/namespaces/default/events"

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.support.wire.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS: Final = PATIENCE * 1000

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from tests.support.parents import dies_with_us
+from tests.support.patience import PATIENCE
 
-READY_WITHIN = 60.0
-"""Seconds for one program. Two idle cores take 2 to 3."""
 LOOK_EVERY = 0.1
 TAIL = 4000
 """Characters of a program's log that are shown when it does not start."""
@@ -47,12 +46,12 @@ class Program:
                 self._command, stdout=log, stderr=log, stdin=subprocess.DEVNULL
             )
         pause = threading.Event()
-        deadline = time.monotonic() + READY_WITHIN
+        deadline = time.monotonic() + PATIENCE
         while not is_ready():
             if self._process.poll() is not None:
                 self._give_up(f"ended with {self._process.returncode}")
             if time.monotonic() > deadline:
-                self._give_up(f"was not ready within {READY_WITHIN:.0f} s")
+                self._give_up(f"was not ready within {PATIENCE:.0f} s")
             pause.wait(LOOK_EVERY)
 
     @property

@@ -10,12 +10,11 @@ import grpc
 from google.protobuf.message import Message
 
 from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.patience import PATIENCE
 
 ReplyT = TypeVar("ReplyT", bound=Message)
 
 OF_IMAGES: Final = {"ListImages", "ImageStatus", "PullImage", "RemoveImage", "ImageFsInfo"}
-ANSWERED_WITHIN: Final = 60.0
-"""Seconds for one call."""
 OPTIONS: Final = (("grpc.enable_http_proxy", 0), ("grpc.initial_reconnect_backoff_ms", 100))
 
 
@@ -39,9 +38,7 @@ class CriClient:
     def close(self) -> None:
         self._channel.close()
 
-    def call(
-        self, request: Message, reply: type[ReplyT], within: float = ANSWERED_WITHIN
-    ) -> ReplyT:
+    def call(self, request: Message, reply: type[ReplyT], within: float = PATIENCE) -> ReplyT:
         """Return the reply to ``request``, whose name says the method. Raises ``grpc.RpcError``."""
         name = request.DESCRIPTOR.name.removesuffix("Request")
         service = "ImageService" if name in OF_IMAGES else "RuntimeService"

@@ -23,14 +23,13 @@ from typing import Final
 
 from tests.support.containers import network
 from tests.support.containers.cgroups import remove_cgroup
+from tests.support.patience import PATIENCE
 
 PREFIX: Final = "actorlet-containerd-"
 LOCK: Final = "owner.lock"
 SHIM_SOCKETS: Final = Path("/run/containerd/s")
 """Where shims have their sockets, whatever the configuration says."""
 NAMESPACE: Final = "k8s.io"
-ENDS_WITHIN: Final = 20.0
-"""Seconds for processes that were killed."""
 TASKS: Final = f"state/io.containerd.runtime.v2.task/{NAMESPACE}"
 
 
@@ -159,7 +158,7 @@ def _commands() -> Iterator[tuple[int, list[str]]]:
 
 def _kill_all(folder: Path) -> None:
     pause = threading.Event()
-    deadline = time.monotonic() + ENDS_WITHIN
+    deadline = time.monotonic() + PATIENCE
     while pids := processes_of(folder):
         assert time.monotonic() < deadline, f"{pids} of {folder} do not end"
         for pid in pids:

@@ -18,12 +18,11 @@ from urllib.parse import urlsplit
 from typing_extensions import override
 
 from tests.support.containers.images import LocalImage, configuration, layer
+from tests.support.patience import PATIENCE
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 CONFIG: Final = "application/vnd.oci.image.config.v1+json"
 BLOB: Final = "application/octet-stream"
-PATIENCE: Final = 30.0
-"""Seconds that a blob waits for its gate. Only a failing test waits this long."""
 LAYER: Final = "application/vnd.oci.image.layer.v1.tar"
 
 

@@ -28,8 +28,9 @@ from runtimes.cri.images.image_messages import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from tests.support.cri.cri_stage import CriParts
-from tests.support.kernel.probe import PATIENCE, Probe
+from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, live_stage
+from tests.support.patience import PATIENCE
 
 
 class LiveCri:

@@ -27,7 +27,8 @@ from kernel import (
     Port,
 )
 from messages.units import Seconds
-from tests.support.kernel.probe import PATIENCE, Probe
+from tests.support.kernel.probe import Probe
+from tests.support.patience import PATIENCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,10 @@ from typing_extensions import override
 
 from kernel import Port
 from tests.support.canary import LOOKOUT
+from tests.support.patience import PATIENCE
 
 M = TypeVar("M")
 
-PATIENCE = 45.0
-"""Seconds to wait for a message that should come. Only a failing test waits this long."""
 
 _WITH_VALUES = frozenset(f"messages.{name}" for name in ("objects", "watches", "api", "tokens"))
 """Modules with messages that carry values of Secrets. Their ``repr`` must not show them."""

@@ -32,7 +32,8 @@ from kernel import (
 from kernel.cell import Cell
 from messages.units import Seconds
 from tests.support.kernel.clock import ManualClock
-from tests.support.kernel.probe import PATIENCE, Probe
+from tests.support.kernel.probe import Probe
+from tests.support.patience import PATIENCE
 
 M = TypeVar("M")
 A = TypeVar("A")

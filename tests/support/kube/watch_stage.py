@@ -45,7 +45,8 @@ from messages.watches import (
 from tests.support.canary import hidden
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, live_stage
-from tests.support.wire.http2_server import PATIENCE, Exchange, Handler, Http2Server
+from tests.support.patience import PATIENCE
+from tests.support.wire.http2_server import Exchange, Handler, Http2Server
 
 Answer: TypeAlias = Callable[[Exchange], Awaitable[None]]
 

@@ -49,8 +49,9 @@ from messages.sources import Epoch, SourceListed
 from messages.statuses import ForgetPodStatus, PodFailure, PodStatus, PodStatusIs
 from messages.units import Seconds
 from tests.support.builders import make_pod
-from tests.support.kernel.probe import PATIENCE, Probe
+from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
+from tests.support.patience import PATIENCE
 from tests.support.pod_lives.plain_objects import PlainObjects
 from tests.support.pod_lives.plain_probe_keeper import PlainProbeKeeper
 from tests.support.pod_lives.plain_runtime import (

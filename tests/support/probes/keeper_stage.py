@@ -39,8 +39,9 @@ from probes.watching import (
     RunProbe,
 )
 from tests.support.builders import make_pod
-from tests.support.kernel.probe import PATIENCE, Probe
+from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
+from tests.support.patience import PATIENCE
 
 PAGE: dict[str, Any] = {"httpGet": {"port": 80}}
 STARTED = Timestamp(1_000.0)

@@ -18,7 +18,7 @@ from probes.news import ExecIsDue, ProbeFact, ProbeNews
 from probes.specs import ProbeHandler, ProbeSpec
 from probes.watched import ProbeMemory, ProbeTarget, WatchedProbe
 from tests.support.kernel.clock import EPOCH, ManualClock
-from tests.support.kernel.probe import PATIENCE
+from tests.support.patience import PATIENCE
 
 LOOPBACK = "127.0.0.1"
 USER_AGENT = "kube-probe/1.34"

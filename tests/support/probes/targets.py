@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import grpc
 from typing_extensions import override
 
-from tests.support.kernel.probe import PATIENCE
+from tests.support.patience import PATIENCE
 
 Behave: TypeAlias = Callable[[socket.socket], None]
 

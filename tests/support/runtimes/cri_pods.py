@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from kernel import Port
 from messages.pod_runtime import (
@@ -30,10 +30,8 @@ from tests.support.builders import make_pod
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX
 from tests.support.kernel.probe import Probe
+from tests.support.patience import PATIENCE
 from tests.support.runtimes.cri_stage import CriStage, wait_until
-
-COMES_WITHIN: Final = 45.0
-"""Seconds. Only a failing test waits as long."""
 
 
 def real_pod(
@@ -111,7 +109,7 @@ class CriPods:
         return self._told.get(pod.uid, [])
 
     def until(
-        self, pod: Pod, is_so: Callable[[PodObserved], bool], within: float = COMES_WITHIN
+        self, pod: Pod, is_so: Callable[[PodObserved], bool], within: float = PATIENCE
     ) -> PodObserved:
         """Return the last that was told of a pod, as soon as that ``is_so``."""
         try:
@@ -135,7 +133,7 @@ class CriPods:
         assert found is not None
         return found
 
-    def exited(self, pod: Pod, attempt: int = 0, within: float = COMES_WITHIN) -> ContainerObserved:
+    def exited(self, pod: Pod, attempt: int = 0, within: float = PATIENCE) -> ContainerObserved:
         """Return how an instance of container ``main`` has ended, once that is told."""
 
         def instances(told: PodObserved) -> Sequence[ContainerObserved | None]:
@@ -170,11 +168,11 @@ class CriPods:
 
     def is_away(self) -> None:
         """Wait until the runtime says that it cannot be asked."""
-        wait_until(lambda: bool(self.described().trouble), COMES_WITHIN)
+        wait_until(lambda: bool(self.described().trouble), PATIENCE)
 
     def is_there(self) -> None:
         """Wait until the runtime has no trouble."""
-        wait_until(lambda: not self.described().trouble, COMES_WITHIN)
+        wait_until(lambda: not self.described().trouble, PATIENCE)
 
     def described(self) -> RuntimeDescribed:
         def question(reply_to: Port[RuntimeDescribed]) -> Any:

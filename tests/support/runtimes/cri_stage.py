@@ -39,12 +39,10 @@ from tests.support.containers.cgroups import make_cgroup
 from tests.support.containers.containerd import Containerd
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, StagedActor, stage_for
+from tests.support.patience import PATIENCE
 
 LOOK_EVERY: Final = 0.02
 """Seconds between two looks at whether something has come."""
-
-READY_WITHIN: Final = 45.0
-"""Seconds until a runtime that is there has been found. Only a failing test waits as long."""
 
 
 class CriStage:
@@ -146,7 +144,7 @@ def cri_stage(containerd: Containerd, *, with_pods: bool) -> Iterator[CriStage]:
     containerd.add_network()
     stage = CriStage(containerd, with_pods=with_pods)
     try:
-        wait_until(lambda: not stage.memory.away, READY_WITHIN)
+        wait_until(lambda: not stage.memory.away, PATIENCE)
         yield stage
     finally:
         stage.die()

@@ -28,6 +28,7 @@ from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX, LocalImage
 from tests.support.containers.registry import registry_of
 from tests.support.kernel.stage import Stage
+from tests.support.patience import PATIENCE
 from tests.support.runtimes.container_runtimes import ContainerRuntimeUnderTest
 from tests.support.runtimes.cri_stage import CriStage, cri_stage, wait, wait_until
 from tests.support.runtimes.pod_runtimes import PodRuntimeUnderTest
@@ -40,8 +41,6 @@ LONG_ENOUGH: Final = 6.0
 """Seconds of real time that stand for any longer time."""
 STARTS_WITHIN: Final = 3.0
 """Seconds in which a command for one pod has shown what comes of it."""
-BACK_WITHIN: Final = 10.0
-"""Seconds until the runtime has seen that containerd has gone, or is back."""
 IN_BETWEEN: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
@@ -149,12 +148,12 @@ class RealContainersUnderTest(PodRuntimeUnderTest):
     @override
     def go_blind(self) -> None:
         self._stage.containerd.kill()
-        wait_until(lambda: bool(self.described().trouble), BACK_WITHIN)
+        wait_until(lambda: bool(self.described().trouble), PATIENCE)
 
     @override
     def see_again(self) -> None:
         self._stage.containerd.start()
-        wait_until(lambda: not self.described().trouble, BACK_WITHIN)
+        wait_until(lambda: not self.described().trouble, PATIENCE)
 
     def _has_come_of(self, command: RunPod) -> bool:
         self._inbox += self.worker.drain()

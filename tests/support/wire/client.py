@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tests.support.canary import LOOKOUT
+from tests.support.patience import PATIENCE
 
-PATIENCE = 45.0
-"""Seconds until an answer is missed. Only a failing test waits this long."""
 SLOW: Final = "did not answer within"
 """What an agent says of an actor that takes too long, wherever it says so."""
 

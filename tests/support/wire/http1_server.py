@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tests.support.kernel.probe import PATIENCE
+from tests.support.patience import PATIENCE
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,13 @@ from typing import Any, Self, TypeAlias
 
 import trustme
 
+from tests.support.patience import PATIENCE
 from tests.support.wire.http2_connection import ClientGoneError, Connection, Exchange
 
 __all__ = ["ClientGoneError", "Exchange", "Handler", "Http2Server"]
 
 Handler: TypeAlias = Callable[[Exchange], Awaitable[None]]
 
-PATIENCE = 10.0
-"""Seconds until something that should happen is missed. Only a failing test waits this long."""
 HOST = "127.0.0.1"
 
 

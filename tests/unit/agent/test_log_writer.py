@@ -11,7 +11,8 @@ import pytest
 
 from agent.log_writer import AT_ONCE, MOST_WAITING, LogWriter
 from messages.units import Seconds
-from tests.support.kernel.probe import PATIENCE, Probe
+from tests.support.kernel.probe import Probe
+from tests.support.patience import PATIENCE
 
 
 class Pipe:

@@ -16,7 +16,6 @@ from kube.credentials.access import Access
 from kube.credentials.exec_plugin import PluginError, run_plugin
 from messages.units import Seconds
 from tests.support.kernel.clock import EPOCH
-from tests.support.kernel.probe import PATIENCE
 from tests.support.kube.kubeconfigs import (
     CANARY,
     CERTIFICATE,
@@ -28,6 +27,7 @@ from tests.support.kube.kubeconfigs import (
     exec_credential,
     printing,
 )
+from tests.support.patience import PATIENCE
 
 # --- commands ----------------------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ from kube.credentials.access import Access, CredentialsError
 from kube.credentials.rereading import LoadedAccess, NoteFile, RereadCredentials
 from messages.units import Seconds, Timestamp
 from tests.support.kernel.clock import ManualClock
-from tests.support.kernel.probe import PATIENCE, Probe
+from tests.support.kernel.probe import Probe
+from tests.support.patience import PATIENCE
 
 LIFE = 300.0
 """Seconds that a token is good for; a new one is asked for 60 before that."""

@@ -18,7 +18,7 @@ from probes.loop import ProbeLoop
 from probes.news import ExecIsDue, ProbeFact, ProbeNews
 from probes.watched import ProbeMemory, ProbeTarget
 from tests.support.kernel.clock import ManualClock
-from tests.support.kernel.probe import PATIENCE
+from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import FIRST, LOOPBACK, key, spec, target
 
 OF_NOW = ProbeTarget(FIRST, LOOPBACK, Timestamp(0.0))
