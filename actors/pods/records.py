@@ -35,6 +35,8 @@ from messages.units import Seconds
 
 WRITE_AGAIN: Final = Seconds(30.0)
 """How long after a write that failed it is tried again."""
+MOST_REFUSED: Final = 3
+"""Pages that cannot be written before it is the disk that cannot: then none is tried before all are."""
 MOST_PAGES: Final = 20_000
 """Pages that are read at a start. More are nobody's pods."""
 
@@ -120,14 +122,19 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
     Tells: who asked ``KeptPodsAre``, and who waits ``PodKept``.
     Fails when: it has a bug. The next life writes again what may not be on disk.
 
-    A page that cannot be read is set aside, and all of these are one line of the log. A disk that is full or
-    broken is said once, and once more when it is over; every page is then written after all.
+    A page that cannot be read is set aside, and all of these are one line of the log. A page that cannot be
+    written keeps no other waiting. A disk that is full or broken is said once, and once more when it is over;
+    every page is then written after all.
     """
 
     def __init__(self, directory: Path, memory: RecordMemory) -> None:
         self._directory = directory
         self._memory = memory
         self._timer: Timer | None = None
+        self._refused: dict[PodUid, str] = {}
+        """Why pages cannot be written, of those that wait for the timer."""
+        self._is_broken = False
+        """All pages wait for it."""
 
     @override
     def started(self) -> None:
@@ -147,8 +154,7 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
             case ReadKeptPods(reply_to=reply_to):
                 reply_to.tell(KeptPodsAre(pods=self._read()))
             case WriteAgainDue():
-                self._timer = None
-                self._write()
+                self._begin_again()
             case _:
                 assert_never(message)
 
@@ -156,33 +162,50 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
 
     def _write(self) -> None:
         """Bring onto the disk what is not there yet, and tell those who wait for that."""
-        if self._memory.unwritten and self._timer is None:
+        if self._memory.unwritten and not self._is_broken:
             self._write_pages()
         waiting, self._memory.waiting = self._memory.waiting, {}
         for uid, reply_to in waiting.items():
             reply_to.tell(PodKept(uid=uid))
 
     def _write_pages(self) -> None:
-        """Write what is not there yet; give up at the first trouble, and try again later."""
-        unwritten = self._memory.unwritten
+        """Write what is not there yet. What the disk refuses is tried again later."""
+        trouble = ""
         try:
             make_directory(self._directory)
-            for uid, kept in tuple(unwritten.items()):
-                self._write_page(uid, kept)
-                del unwritten[uid]
+            for uid in tuple(self._memory.unwritten):
+                if uid not in self._refused and not self._is_broken:
+                    self._write_page(uid)
             sync_directory(self._directory)
         except OSError as error:
-            self._note(f"cannot be written: {error.strerror}")
+            self._is_broken, trouble = True, str(error.strerror)
+        trouble = trouble or next(iter(self._refused.values()), "")
+        self._note(f"cannot be written: {trouble}" if trouble else "")
+        if trouble and self._timer is None:
             self._timer = self.after(WRITE_AGAIN, WriteAgainDue())
-        else:
-            self._note("")
 
-    def _write_page(self, uid: PodUid, kept: KeptPod | None) -> None:
-        page = self._directory / page_name(uid)
-        if kept is None:
-            page.unlink(missing_ok=True)
+    def _write_page(self, uid: PodUid) -> None:
+        unwritten, page = self._memory.unwritten, self._directory / page_name(uid)
+        kept = unwritten[uid]
+        try:
+            if kept is None:
+                page.unlink(missing_ok=True)
+            else:
+                write_file(page, encoded_page(kept))
+        except OSError as error:
+            self._refused[uid] = str(error.strerror)
+            self._is_broken = len(self._refused) >= MOST_REFUSED
         else:
-            write_file(page, encoded_page(kept))
+            del unwritten[uid]
+
+    def _begin_again(self) -> None:
+        """Try all pages again, those last that were refused."""
+        unwritten, refused = self._memory.unwritten, tuple(self._refused)
+        for uid in refused:
+            unwritten[uid] = unwritten.pop(uid)
+        self._timer, self._is_broken = None, False
+        self._refused.clear()
+        self._write()
 
     def _note(self, trouble: str) -> None:
         """Say what is wrong, or that it is over; each once."""

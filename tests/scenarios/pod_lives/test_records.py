@@ -115,6 +115,39 @@ def test_a_full_disk_is_said_once_and_everything_is_written_when_it_has_room(
     ]
 
 
+def test_a_page_that_cannot_be_written_keeps_no_other_waiting(tmp_path: Path) -> None:
+    (tmp_path / "web.json").mkdir()
+    others = [KeptPod(uid=PodUid(name)) for name in ("one", "two")]
+    with capture_logs() as lines, keeper_stage(tmp_path) as play:
+        play.tell(RECORD_KEEPER, KeepPod(kept=WEB))
+        for other in others:
+            play.tell(RECORD_KEEPER, KeepPod(kept=other))
+            assert (tmp_path / f"{other.uid}.json").exists()
+        play.advance(31.0)
+        (tmp_path / "web.json").rmdir()
+        play.advance(31.0)
+        assert set(kept(play)) == {"web", "one", "two"}
+    said = [line["event"] for line in lines if "records of pods" in line["event"]]
+    assert said == [
+        "records of pods are not kept for a restart",
+        "records of pods are kept again",
+    ]
+
+
+def test_of_many_pages_that_cannot_be_written_the_others_are_tried_first_the_next_time(
+    tmp_path: Path,
+) -> None:
+    refused = [PodUid(f"bad-{number}") for number in range(10)]
+    for uid in refused:
+        (tmp_path / f"{uid}.json").mkdir()
+    with keeper_stage(tmp_path) as play:
+        for uid in (*refused, WEB.uid):
+            play.tell(RECORD_KEEPER, KeepPod(kept=KeptPod(uid=uid)))
+        play.tell(RECORD_KEEPER, DropPod(uid=refused[0]))
+        play.advance(91.0)
+        assert (tmp_path / "web.json").exists()
+
+
 def test_who_waits_is_told_once_a_page_is_on_disk_and_not_later_than_it_cannot_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
