@@ -122,7 +122,8 @@ def _past(api: AgentApi) -> tuple[Document, list[Document]]:
     while after := text(page, "next"):
         page = api.document(f"{PAST_EVENTS}?{urlencode({'limit': PAGE, 'after': after})}")
         rows += rows_of(page, "events", PAST_EVENTS)
-    return head, rows
+    # By its key a row is found in pages. It says nothing of what happened.
+    return head, [{name: said for name, said in row.items() if name != "key"} for row in rows]
 
 
 def _as_json(only: Collection[str]) -> Callable[[Happening], None]:

@@ -435,6 +435,7 @@ def test_scripts_get_the_past_as_a_json_object_in_each_line(capsys: Capture) -> 
     assert (head["event"], head["state"], head["total"]) == ("state", "past", 3)
     assert [each["last"][-3:-1] for each in rows] == ["00", "01", "03"]
     assert only == rows[1]
+    assert not any("key" in each for each in rows)  # by which the agent finds the next page
 
 
 def test_what_happens_is_told_from_now_or_from_an_event_on(capsys: Capture) -> None:
