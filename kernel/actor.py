@@ -116,8 +116,16 @@ class BaseActor(pykka.Actor, Generic[M]):
 
     @final
     def unbind(self) -> None:
-        """Drop the reference to itself, which would keep the actor in memory until a collection."""
+        """Drop the references to itself, which would keep the actor in memory until a collection."""
         del self._actor_ref
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Drop the parts that know this actor. Called once no code of this life runs any more.
+
+        Actor and parts would stay in memory until the interpreter looks for cycles, which it does rarely.
+        That matters for actors that come and go by the thousand.
+        """
 
     # Pykka's side, sealed. Its three extension methods are the seam that it offers to new actor
     # types; everything else is out of reach for subclasses.

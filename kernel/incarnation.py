@@ -62,7 +62,7 @@ class ActorHooks(Protocol):
         ...
 
     def unbind(self) -> None:
-        """Drop the reference to itself: its life is over."""
+        """Drop the references to itself: its life is over."""
         ...
 
 

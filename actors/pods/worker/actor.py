@@ -119,6 +119,10 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._ports.keeper.tell(WorkerGone(uid=self._pod.uid))
 
     @override
+    def let_go(self) -> None:
+        del self._keeping, self._supply, self._deadline, self._probes, self._changes
+
+    @override
     def receive(self, message: PodWorkerMessage, /) -> None:
         match message:
             case PodWish():

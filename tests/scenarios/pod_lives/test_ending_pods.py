@@ -1,16 +1,18 @@
 """What ends a pod, with which grace, and what is said of it (rules X2 to X9, L14)."""
 
+import gc
 from typing import Any
 
 import pytest
 
 from actors.pods.keeper import POD_KEEPER
+from actors.pods.worker.actor import PodWorker
 from messages.pod_lives import PodLife
 from messages.pod_runtime import PodTrouble
 from messages.pods import API, FILE, Pod, PodPhase
 from messages.statuses import PodFailure
 from tests.support.builders import make_pod
-from tests.support.pod_lives.lives_stage import LivesStage, api_pod
+from tests.support.pod_lives.lives_stage import LivesStage, api_pod, lives_stage
 
 EVICTED = PodFailure(reason="Evicted", message="The node was low on memory")
 
@@ -28,6 +30,26 @@ def test_a_later_shorter_grace_counts_and_a_longer_one_does_not(lives: LivesStag
     for grace in (20, 5, 60):
         lives.lists(API, deleting(grace))
     assert lives.commanded() == ["run web", "stop web 20", "stop web 5"]
+
+
+def test_nothing_of_a_worker_stays_in_memory_until_cycles_are_looked_for() -> None:
+    gc.collect()
+    gc.disable()  # a look at all objects stops all actors, so it is rare
+    try:
+        with lives_stage() as lives:
+            pods = [make_pod(f"web-{number}") for number in range(5)]
+            lives.lists(FILE, *pods)
+            lives.worker_crashes(pods[0])
+            assert workers_in_memory() == 5
+            lives.lists(FILE)
+            assert lives.workers() == []
+            assert workers_in_memory() == 0
+    finally:
+        gc.enable()
+
+
+def workers_in_memory() -> int:
+    return sum(type(each) is PodWorker for each in gc.get_objects())
 
 
 def test_nobody_gets_less_than_a_second(lives: LivesStage) -> None:
