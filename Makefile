@@ -4,7 +4,7 @@
 # make flakes what became of each test in the last 50 runs of make test: how often it failed, and the slowest
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
-# make simulate  whether a whole node keeps its promises in the histories of some seeds; ARGS="FIRST LAST"
+# make simulate  whether a whole node keeps its promises in the histories of some seeds; ARGS="FIRST LAST" or ARGS="--seconds 60"
 # make mutants  whether the tests notice the bugs of tests/mutants.toml; ARGS="--since main" or files for some of them
 # make docs   the documents as a site, in the folder site; make docs-serve shows it at 127.0.0.1:8000 while one writes
 # make install PREFIX=/opt/actorlet, make uninstall, make deb: see docs/installing.md

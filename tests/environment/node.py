@@ -67,6 +67,7 @@ class Node:
         sources: Sources = ONLY_URL,
     ) -> None:
         self._random = random.Random(seed)  # schedules, not secrets
+        random.seed(seed)  # the agent's own, by which it spreads what begins anew
         self.folder = folder
         self.outside = Outside()
         self.runtime = runtime(self.outside)
@@ -135,7 +136,7 @@ class Node:
         """Let time pass, for the agent and outside of it, from one due thing to the next."""
         target = self.outside.now + seconds
         while True:
-            self.play.settle()
+            self.steps.work_off()
             timer = self.play.system.control.timers.next_due()
             due = min(self.outside.next_due(), math.inf if timer is None else timer)
             if due > target:
@@ -144,7 +145,7 @@ class Node:
             if self.outside.next_due() <= due:
                 self.outside.do_next()
         self._move(target)
-        self.play.settle()
+        self.steps.work_off()
 
     def stop(self) -> int:
         """Have the agent stop in order, and return its exit code."""
@@ -216,7 +217,8 @@ class Node:
         self.directory.watches.kept.clear()
         play.system.observe_endings(self.endings.append)
         play.clock.move(Seconds(self.outside.now))
-        self.play.start()
+        play.system.start()
+        self.steps.work_off()
 
     def _in_this_life(self, seconds: float, action: Callable[[], None]) -> None:
         play = self.play

@@ -6,28 +6,49 @@ a bound of time everything is as it should be, and costs no more than before.
 
 from __future__ import annotations
 
+import hashlib
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.machine import NOBODYS, Machine
-from tests.environment.node import Node
+from tests.environment.node import Node, Sources
+from tests.environment.oracle.cost import (
+    CostOfChange,
+    cost_of,
+    cost_of_change,
+    dearer,
+    unlike_fresh,
+)
 from tests.environment.oracle.oracle import Oracle
-from tests.environment.oracle.rest import cost_of, dearer, restless
+from tests.environment.oracle.rest import restless
 from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, World
-from tests.simulation.workload import OBJECTS, behaviours, rests, sources_of
+from tests.simulation.workload import OBJECTS, behaviours, pod_of, rests, sources_of
 
 EVENTS: Final = 60
 """Of one history."""
 COMES_TO_REST_WITHIN: Final = 700.0
 """Seconds after the last trouble: more than two of the longest pauses."""
 HOUR: Final = 3600.0
+WHILE: Final = 600.0
+"""In place of that hour in most histories: twice the longest time between two looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of a history."""
+
+    broken: list[str]
+    """What is broken, in the order in which it was seen."""
+    digest: str
+    """Of each call, in their order, and of each container. Equal if everything happened alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +65,15 @@ class History:
 
     def broken(self) -> list[str]:
         """Have it happen, and return what is broken. Empty if nothing is."""
-        with tempfile.TemporaryDirectory(prefix="history-") as folder:
-            return list(_told(self, Path(folder)))
+        return self.told().broken
 
-    def shortened(self) -> History:
-        """Return a shorter history in which something is broken, too. What changes nothing is left out."""
-        shortest, size = list(self.events), len(self.events) // 2
-        while size:
-            for start in range(len(shortest) - size, -1, -size):
-                shorter = shortest[:start] + shortest[start + size :]
-                if History(self.seed, tuple(shorter)).broken():
-                    shortest = shorter
-            size //= 2
-        return History(self.seed, tuple(shortest))
+    def told(self) -> Told:
+        """Have it happen, and return what became of it."""
+        with tempfile.TemporaryDirectory(prefix="history-") as name:
+            luck = random.Random(self.seed)
+            node = Node(self.seed, Path(name), sources=sources_of(luck))
+            broken = list(_broken(self, node, luck))
+            return Told(broken, _digest(node))
 
     def lines(self) -> Iterator[str]:
         """Yield the events as people read them."""
@@ -64,9 +81,7 @@ class History:
             yield f"    {each.kind}; then {each.pause:g} s ({each.luck})"
 
 
-def _told(history: History, folder: Path) -> Iterator[str]:
-    luck = random.Random(history.seed)
-    node = Node(history.seed, folder, sources=sources_of(luck))
+def _broken(history: History, node: Node, luck: random.Random) -> Iterator[str]:
     oracle = Oracle(node)
     node.machine.behaviours = behaviours(luck)
     _settle_others(node.machine)
@@ -84,10 +99,19 @@ def _told(history: History, folder: Path) -> Iterator[str]:
     oracle.look()
     yield from oracle.broken
     yield from restless(node, oracle.wishes)
-    if luck.random() < 0.2:
-        yield from _cost_of_rest(world)
+    yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
     if node.stop() != 0:
         yield "the agent does not stop in order"
+
+
+def _digest(node: Node) -> str:
+    folder, digest = str(node.folder).encode(), hashlib.sha256()
+    for method, request in node.service.asked:
+        digest.update(method.encode())
+        digest.update(request.SerializeToString(deterministic=True).replace(folder, b""))
+    for each in node.machine.containers.values():
+        digest.update(repr(node.machine.instance(each)).encode())
+    return digest.hexdigest()
 
 
 def _happen(world: World, events: Sequence[Event]) -> None:
@@ -113,16 +137,38 @@ def _end_trouble(world: World) -> None:
     world.hears_late()
 
 
-def _cost_of_rest(world: World) -> Iterator[str]:
-    """Have only pods stay that rest, and yield what an hour costs more than the one before."""
+def _cost_of_rest(world: World, seconds: float) -> Iterator[str]:
+    """Have only pods stay that rest, and yield what such a while, and a new pod after it, costs too much."""
     pods = world.oracle.wishes.pods
     for name, uid in tuple(world.pods.items()):
         if not rests(pods[uid]):
             world.takes(name)
     world.tells()
     world.node.advance(COMES_TO_REST_WITHIN)
-    first = cost_of(world.node, HOUR)
-    yield from dearer(first, cost_of(world.node, HOUR))
+    first = cost_of(world.node, seconds)
+    yield from dearer(world.node, first, cost_of(world.node, seconds))
+    yield from unlike_fresh(world.node, cost_of_one_more(world), cost_of_first(world.node.sources))
+
+
+def cost_of_one_more(world: World) -> CostOfChange:
+    """Return what a new pod costs, with one container that goes on for ever."""
+
+    def change() -> None:
+        world.places["new"] = world.node.origins()[0]
+        world.brings("new", pod_of("new", "new-1", "plain", random.Random(1)))
+        world.tells()
+
+    return cost_of_change(world.node, change, WHILE)
+
+
+@cache
+def cost_of_first(sources: Sources) -> CostOfChange:
+    """Return what the same pod costs in a fresh node."""
+    with tempfile.TemporaryDirectory(prefix="fresh-") as folder:
+        node = Node(0, Path(folder), sources=sources)
+        world = World(node, Oracle(node), {}, random.Random(0))
+        node.advance(COMES_TO_REST_WITHIN)
+        return cost_of_one_more(world)
 
 
 def _settle_others(machine: Machine) -> None:

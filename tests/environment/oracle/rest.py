@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from tests.environment.node import Node
@@ -70,38 +69,3 @@ def _left_over(node: Node, wanted: set[str]) -> Iterator[str]:
         folder = node.folder / "root" / kind
         left = {path.name.removesuffix(".json") for path in folder.glob("*")} - wanted
         yield from (f"{kind}/{name} is left" for name in sorted(left))
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a while has cost."""
-
-    calls: int
-    jobs: int
-    """Of the disk."""
-    timers: int
-    """That there are at its end."""
-    asked: int
-    """Requests to the API server and to the URL."""
-
-
-def cost_of(node: Node, seconds: float) -> Cost:
-    """Let time pass, and return what it has cost."""
-    calls, jobs = node.runtime.work()
-    asked = node.asked
-    node.advance(seconds)
-    calls_then, jobs_then = node.runtime.work()
-    return Cost(calls_then - calls, jobs_then - jobs, node.timers(), node.asked - asked)
-
-
-def dearer(first: Cost, then: Cost) -> Iterator[str]:
-    """Yield what a second while at rest has cost more than the first. One round may fall into either."""
-    bound = 1.02
-    if then.calls > first.calls * bound + 4:
-        yield f"an hour at rest has {then.calls} calls, the one before {first.calls}"
-    if then.jobs > first.jobs * bound + 4:
-        yield f"an hour at rest has {then.jobs} jobs of the disk, the one before {first.jobs}"
-    if then.asked > first.asked * bound + 4:
-        yield f"an hour at rest has {then.asked} requests, the one before {first.asked}"
-    if then.timers > first.timers + 2:
-        yield f"after an hour at rest there are {then.timers} timers, before it {first.timers}"

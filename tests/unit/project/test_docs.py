@@ -45,6 +45,7 @@ FLAGS_OF_OTHERS = {
     "systemctl": "--full --now",
     "benchmarks": "--only",
     "nobody: it is misspelt": "--pod-manifest-dir",
+    "make simulate": "--seconds --from --jobs",
 }
 KNOWN_FLAGS = (OUR_FLAGS | SWITCHES | VALUED).union(
     *(flags.split() for flags in FLAGS_OF_OTHERS.values())

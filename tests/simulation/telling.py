@@ -1,0 +1,54 @@
+"""Tells histories in several processes."""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from typing import NoReturn
+
+import structlog
+
+from tests.simulation.history import History
+from tests.simulation.shortening import shortened
+
+
+def _drop(*_: object) -> NoReturn:
+    raise structlog.DropEvent
+
+
+def quiet() -> None:
+    """Have the agent of this process log nothing."""
+    structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
+
+
+def _told(seed: int, *, shorten: bool) -> list[str]:
+    """Return what is broken, below the shortest history in which something is. Empty if nothing is."""
+    history = History.of(seed)
+    try:
+        broken = history.broken()
+        if broken and shorten:
+            history = shortened(history)
+            broken = history.broken()
+    except Exception:  # noqa: BLE001  # a bug in the environment: the other histories are told nevertheless
+        broken = traceback.format_exc().splitlines()
+    return [f"seed {seed}", *history.lines(), *broken] if broken else []
+
+
+def found(seeds: Iterable[int], jobs: int, *, shorten: bool) -> Iterator[list[str]]:
+    """Tell the histories of ``seeds``, ``jobs`` at a time, and yield what each has found."""
+    rest = iter(seeds)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=quiet) as pool:
+
+        def begun(count: int) -> set[Future[list[str]]]:
+            return {
+                pool.submit(_told, seed, shorten=shorten) for seed in itertools.islice(rest, count)
+            }
+
+        under_way = begun(jobs)
+        while under_way:
+            ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            under_way |= begun(len(ended))
+            yield from (each.result() for each in ended)
