@@ -29,7 +29,7 @@ from tests.support.kernel.players import (
     crash,
     key,
 )
-from tests.support.kernel.stage import live_stage, stage
+from tests.support.kernel.stage import live_stage, stage, stuck_stage
 from tests.support.kernel.trees import POOL, WITH_POOL
 
 WEB, LOG = key("web"), key("log")
@@ -159,8 +159,9 @@ def test_what_an_abandoned_life_asks_for_is_a_dead_letter(troupe: Troupe, gate: 
         LOG, at_start=get_stuck_then_ask, start_deadline=Seconds(0.05), restart=Restart.TEMPORARY
     )
     tree = SupervisorSpec(name="root", children=(DynamicSpec(key=POOL), late))
-    with live_stage(tree) as play:
+    with stuck_stage(tree, gate.reached) as play:
         pool = play.port(POOL)
+        play.pass_time(0.05)
         assert play.ended.next().name == "log"
         gate.open()
         troupe.diary.expect("log starts 1", "asked")

@@ -29,7 +29,7 @@ from tests.support.kernel.players import (
     key,
     raising,
 )
-from tests.support.kernel.stage import Stage, live_stage, stage
+from tests.support.kernel.stage import Stage, stage, stuck_stage
 
 WEB, LOG = key("web"), key("log")
 
@@ -45,11 +45,12 @@ def test_what_an_abandoned_life_still_does_counts_no_more(
     stuck_first = OnlyTheFirst(gate)
     child = troupe.child(WEB, at_start=get_stuck_then_speak, start_deadline=Seconds(0.05))
     spec = SupervisorSpec(name="root", children=(troupe.child(LOG), child))
-    with live_stage(spec) as play:
+    with stuck_stage(spec, gate.reached) as play:
         log = play.port(LOG)
         # The first life does not finish its start: it is abandoned, and the next one starts.
-        gate.reached()
+        play.pass_time(0.05)
         assert facts_of([play.ended.next()]) == [("web", 1, EndReason.FAILED, Hook.STARTED)]
+        play.advance(1.0)
         troupe.diary.expect("log starts 1", "web starts 1", "web starts 2")
         troupe.diary.expect("log hears late words of 2")
 
@@ -132,8 +133,8 @@ def test_a_resource_of_an_abandoned_life_that_fails_to_close_is_only_logged(
         start_deadline=Seconds(0.05),
         restart=Restart.TEMPORARY,
     )
-    with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
-        gate.reached()
+    with stuck_stage(SupervisorSpec(name="root", children=(child,)), gate.reached) as play:
+        play.pass_time(0.05)
         assert play.ended.next().abandoned
         gate.open()
         troupe.diary.expect("web starts 1", "about to close")

@@ -40,7 +40,7 @@ from tests.support.kernel.players import (
     key,
 )
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, live_stage, stage
+from tests.support.kernel.stage import Stage, live_stage, stage, stuck_stage
 
 DISK, WEB, LOG = key("disk"), key("web"), key("log")
 
@@ -71,7 +71,9 @@ def test_a_child_that_does_not_start_in_time_is_abandoned_and_the_next_one_start
     disk = troupe.child(
         DISK, at_start=gate, start_deadline=Seconds(0.05), restart=Restart.TEMPORARY
     )
-    with live_stage(SupervisorSpec(name="root", children=(disk, troupe.child(WEB)))) as play:
+    root = SupervisorSpec(name="root", children=(disk, troupe.child(WEB)))
+    with stuck_stage(root, gate.reached) as play:
+        play.pass_time(0.05)
         ended = play.ended.next()
 
         assert (ended.name, ended.reason, ended.abandoned) == ("disk", EndReason.FAILED, True)

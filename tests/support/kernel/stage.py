@@ -90,6 +90,10 @@ class Stage:
         for key in keys:
             self.system.address(key).tell(message)
 
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass, whatever still happens."""
+        self.clock.move(Seconds(self.clock.monotonic() + seconds))
+
     def settle(self) -> None:
         """Return when nothing more happens before time passes."""
         self.runtime.work_off()
@@ -213,6 +217,22 @@ def live_stage(spec: SupervisorSpec, hang_limit: Seconds = Seconds(10.0)) -> Ite
     play = Stage(spec, Threads(), live=True, hang_limit=hang_limit)
     play.system.start()
     try:
+        yield play
+    finally:
+        play.system.stop()
+        play.system.wait(Seconds(PATIENCE))
+
+
+@contextmanager
+def stuck_stage(spec: SupervisorSpec, is_stuck: Callable[[], object]) -> Iterator[Stage]:
+    """Start a stage on real threads and the test's clock. ``is_stuck`` returns once an actor is.
+
+    No deadline passes before that, however busy the machine is.
+    """
+    play = Stage(spec, Threads())
+    play.system.start()
+    try:
+        is_stuck()
         yield play
     finally:
         play.system.stop()
