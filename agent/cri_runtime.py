@@ -141,8 +141,9 @@ class CriComposition:
         self._images = ImageMemory.of(self._image_options)
         self._options = ContainersOptions(
             longest_backoff=settings.longest_restart_pause,
-            parallel_starts=STARTS_PER_CORE * (os.cpu_count() or 1),
-            parallel_stops=STOPS_PER_CORE * (os.cpu_count() or 1),
+            parallel_starts=outside.bounds.starts or STARTS_PER_CORE * (os.cpu_count() or 1),
+            parallel_stops=outside.bounds.stops or STOPS_PER_CORE * (os.cpu_count() or 1),
+            pods_at_once=outside.bounds.pods,
         )
         resources = node_resources(settings)
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)

@@ -70,8 +70,25 @@ class ProviderEdges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much the agent does at once. What people are promised holds for any of them, from 1 on."""
+
+    starts: int | None = None
+    """Sandboxes and containers that are started at the same time. None for some per core."""
+    stops: int | None = None
+    """Containers that are stopped at the same time. None for some per core."""
+    pods: int = 64
+    """Pods that an actor looks at in one turn."""
+    workers: int = 64
+    """Workers of pods that are being started or stopped at the same time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edges:
     """What the actors touch that is not the agent's."""
+
+    bounds: Bounds = Bounds()
+    """How much is done at once. Tests have other bounds, by which what is rare is frequent."""
 
     keep_watch: KeepWatch = InotifyWatch
     """Watches the directory of manifests and that of local objects."""

@@ -69,6 +69,8 @@ class PodTree:
         facts = self.machine.read()
         self._host_ips = CurrentAddresses(self.machine.addresses)
         self._keeper_memory = keeper_memory(configured_node(settings, facts), sources)
+        self._keeper_memory.pods_at_once = edges.outside.bounds.pods
+        self._keeper_memory.workers_at_once = edges.outside.bounds.workers
         self._status_memory = StatusMemory()
         self._service_memory = ServiceMemory()
         self._runtime_class_memory = RuntimeClassMemory()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from actors.pods.admission import Admission
+from actors.pods.launching import WINDOW
 from actors.pods.node_view import NodeView
 from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.record_pages import KeptPod
@@ -103,6 +104,10 @@ class PodKeeperMemory:
     """The node as it is configured: what the API server shows of it is added."""
     sources: frozenset[SourceName]
     """All sources of pods that this agent has."""
+    pods_at_once: int = 64
+    """Pods that one turn looks after. Others of the pool have theirs in between."""
+    workers_at_once: int = WINDOW
+    """Workers that are being started or stopped."""
     workers: dict[PodUid, WorkerMemory] = field(default_factory=dict)
     times: WorkTimes = field(default_factory=WorkTimes)
     listed: set[SourceName] = field(default_factory=set)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
 
 import structlog
 
@@ -21,10 +20,6 @@ from messages.changes import Op
 from messages.pod_manager import PodsAre, PodsChanged
 from messages.pod_runtime import PodsObserved
 from messages.volumes import ReleaseOtherVolumes
-
-PORTION: Final = 64
-"""Pods that one turn looks after. Others of the pool have theirs in between."""
-
 
 _log = structlog.get_logger("pods")
 
@@ -54,7 +49,7 @@ class KeeperWork:
 
     def carry_on(self) -> None:
         """Look after the next few pods."""
-        left = PORTION
+        left = self._memory.pods_at_once
         while self._waiting and left > 0:
             done = sum(1 for _ in islice(self._waiting[0], left))
             if done < left:

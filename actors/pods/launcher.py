@@ -77,7 +77,7 @@ class WorkerLauncher:
         self._memory = memory
         self._roster = roster
         self._actor = actor
-        self._window = LaunchWindow()
+        self._window = LaunchWindow(memory.workers_at_once)
         self._overdue: Timer | None = None
 
     def carry_out(self) -> None:

@@ -56,7 +56,7 @@ from runtimes.containers.messages import (
 )
 from runtimes.containers.observing import container_states, runtime_pods
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
-from runtimes.containers.rounds import MOST_AT_ONCE, PodRounds
+from runtimes.containers.rounds import PodRounds
 from runtimes.containers.sayings import is_trouble, when_answered, when_hook_ended
 from runtimes.containers.signalling import ContainerSignals, SignalRef
 from runtimes.containers.situation import Limits
@@ -110,7 +110,12 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             Limits(longest_backoff=options.longest_backoff),
         )
         self._is_listed = False
-        self._rounds = PodRounds(memory, self._take_contents, lambda: self.me.tell(RestOfPods()))
+        self._rounds = PodRounds(
+            memory,
+            self._take_contents,
+            lambda: self.me.tell(RestOfPods()),
+            options.pods_at_once,
+        )
         self._overdue_timer: Timer | None = None
         self._stop_timer: Timer | None = None
         self._stop_due = Seconds(0.0)
@@ -258,7 +263,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._stop_timer = None
             case PodsDue():
                 moment = self._moment()
-                for record in self._agenda.take_due(moment.now, MOST_AT_ONCE):
+                for record in self._agenda.take_due(moment.now, self._options.pods_at_once):
                     self._examine(record, moment)
             case AnswersDue():
                 self._overdue_timer = None

@@ -69,6 +69,8 @@ class ContainersOptions:
     """Sandboxes and containers that are started at the same time; None for any number."""
     parallel_stops: int | None = None
     """Containers that are stopped at the same time, but for those that take long; None for any number."""
+    pods_at_once: int = 64
+    """Pods that are examined in one turn, so that others need not wait for long."""
     pods_told_of: int = 100
     """While there are no more pods than these, each step has a line of the log at level info. With more of
     them its level is debug: such a line takes 23 us, and nobody reads thousands."""

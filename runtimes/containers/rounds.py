@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Final
 
 from messages.pods import PodUid
 from runtimes.container_runtime import SandboxContents
 from runtimes.containers.contents import Contents, in_order
 from runtimes.containers.record import RuntimeMemory, RuntimeRecord
-
-MOST_AT_ONCE: Final = 64
-"""Pods that are examined in one turn, so that others need not wait for long."""
 
 
 class PodRounds:
@@ -23,11 +19,16 @@ class PodRounds:
         memory: RuntimeMemory,
         take: Callable[[RuntimeRecord, Contents], None],
         go_on: Callable[[], None],
+        at_once: int,
     ) -> None:
-        """``take`` learns what there is of a pod. ``go_on`` asks for one more turn."""
+        """``take`` learns what there is of a pod. ``go_on`` asks for one more turn.
+
+        A turn is about ``at_once`` pods.
+        """
         self._memory = memory
         self._take = take
         self._go_on = go_on
+        self._at_once = at_once
         self._rest: dict[PodUid, Contents | None] = {}
         """Pods to examine; with what a listing said of them, if that is not taken yet."""
         self._goes_on = False
@@ -70,7 +71,7 @@ class PodRounds:
 
     def turn(self) -> Iterator[RuntimeRecord]:
         """Yield the pods to examine in this turn, and ask for another one if there are more."""
-        for uid in tuple(islice(self._rest, MOST_AT_ONCE)):
+        for uid in tuple(islice(self._rest, self._at_once)):
             record = self._memory.record_of(uid)
             self.take_listed(record)
             yield record

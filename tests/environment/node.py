@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from actors.pods.status_keeper import STATUS_KEEPER
-from agent.edges import Edges
+from agent.edges import Bounds, Edges
 from agent.tree import AgentTree
 from kernel import Ended, Key, Port, Steps, SupervisorSpec, isolated
 from messages.pods import Pod
@@ -56,6 +56,21 @@ class Sources:
 ONLY_URL: Final = Sources()
 
 
+OF_PEOPLE: Final = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBounds:
+    """The bounds of an agent: those that a configuration has, and those that only tests change."""
+
+    agent: Bounds = OF_PEOPLE
+    longest_pause: float = 300.0
+    """Seconds between two starts of a container that ends again and again."""
+
+
+USUAL: Final = NodeBounds()
+
+
 class Node:
     """The agent and its world. ``seed`` decides the order in which actors have their turns."""
 
@@ -65,6 +80,7 @@ class Node:
         folder: Path,
         runtime: Callable[[Outside], Runtime] = InContainers,
         sources: Sources = ONLY_URL,
+        bounds: NodeBounds = USUAL,
     ) -> None:
         self._random = random.Random(seed)  # schedules, not secrets
         random.seed(seed)  # the agent's own, by which it spreads what begins anew
@@ -76,10 +92,12 @@ class Node:
         self.endings: list[Ended] = []
         """Of actors, in all lives of the agent."""
         self.sources = sources
+        self.bounds = bounds
         self.directory = Directory(folder / "manifests", self.outside)
         self.url = Url(self.outside)
         self.cluster = Cluster(self.outside, random.Random(seed)) if sources.cluster else None
-        self._settings = _settings(folder, self.runtime.flags, sources)
+        settings = _settings(folder, self.runtime.flags, sources)
+        self._settings = replace(settings, longest_restart_pause=Seconds(bounds.longest_pause))
         self._begin()
 
     @property
@@ -238,6 +256,7 @@ class Node:
 
     def _tree(self) -> SupervisorSpec:
         edges = Edges(
+            bounds=self.bounds.agent,
             keep_watch=self.directory.watches,
             url=self.url.edges(),
             cluster=self.cluster.edges() if self.cluster is not None else None,

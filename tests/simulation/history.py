@@ -17,7 +17,7 @@ from typing import Final
 
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.machine import NOBODYS, Machine
-from tests.environment.node import Node, Sources
+from tests.environment.node import USUAL, Node, NodeBounds, Sources
 from tests.environment.oracle.cost import (
     CostOfChange,
     cost_of,
@@ -30,7 +30,7 @@ from tests.environment.oracle.rest import restless
 from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, World
-from tests.simulation.workload import OBJECTS, behaviours, pod_of, rests, sources_of
+from tests.simulation.workload import OBJECTS, behaviours, bounds_of, pod_of, rests, sources_of
 
 EVENTS: Final = 60
 """Of one history."""
@@ -57,11 +57,14 @@ class History:
 
     seed: int
     events: tuple[Event, ...]
+    bounds: NodeBounds = USUAL
+    """Of the agent."""
 
     @classmethod
     def of(cls, seed: int) -> History:
         """Return the history of ``seed``."""
-        return cls(seed, tuple(drawn(random.Random(seed), EVENTS)))
+        luck = random.Random(seed)
+        return cls(seed, tuple(drawn(luck, EVENTS)), bounds_of(luck))
 
     def broken(self) -> list[str]:
         """Have it happen, and return what is broken. Empty if nothing is."""
@@ -71,12 +74,13 @@ class History:
         """Have it happen, and return what became of it."""
         with tempfile.TemporaryDirectory(prefix="history-") as name:
             luck = random.Random(self.seed)
-            node = Node(self.seed, Path(name), sources=sources_of(luck))
+            node = Node(self.seed, Path(name), sources=sources_of(luck), bounds=self.bounds)
             broken = list(_broken(self, node, luck))
             return Told(broken, _digest(node))
 
     def lines(self) -> Iterator[str]:
-        """Yield the events as people read them."""
+        """Yield the bounds and the events as people read them."""
+        yield f"    {self.bounds}"
         for each in self.events:
             yield f"    {each.kind}; then {each.pause:g} s ({each.luck})"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Final
 
+from agent.edges import Bounds
+from tests.environment.node import USUAL
 from tests.simulation.events.event import Event
 from tests.simulation.history import History
 
@@ -20,6 +22,7 @@ def shortened(
     search = _Search(history, is_broken)
     search.leaves_out_events()
     search.leaves_out_pauses()
+    search.leaves_out_bounds()
     return search.shortest
 
 
@@ -47,6 +50,19 @@ class _Search:
                 events = self.shortest.events
                 sooner = replace(event, pause=0.0)
                 self._tries_with((*events[:number], sooner, *events[number + 1 :]))
+
+    def leaves_out_bounds(self) -> None:
+        """Have the agent do as much at once, and wait as long, as it does for people."""
+        self._tries_it(replace(self.shortest, bounds=USUAL))
+        for each in fields(Bounds):
+            agent = self.shortest.bounds.agent
+            agent = replace(agent, **{each.name: getattr(USUAL.agent, each.name)})
+            self._tries_it(
+                replace(self.shortest, bounds=replace(self.shortest.bounds, agent=agent))
+            )
+        bounds = self.shortest.bounds
+        longest = replace(bounds, longest_pause=USUAL.longest_pause)
+        self._tries_it(replace(self.shortest, bounds=longest))
 
     def _tries_with(self, events: tuple[Event, ...]) -> None:
         self._tries_it(replace(self.shortest, events=events))

@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from tests.environment.node import USUAL
 from tests.simulation.history import History
 from tests.simulation.shortening import shortened
 
@@ -59,7 +60,9 @@ def _digest_in_a_process_with(hash_seed: str) -> str:
     return ran.stdout
 
 
-def test_of_a_broken_history_the_shortest_is_found_with_no_pause_that_is_not_needed() -> None:
+def test_of_a_broken_history_the_shortest_is_found_without_pauses_and_bounds_it_does_not_need() -> (
+    None
+):
     whole = History.of(1)
     needed = whole.events[7], whole.events[31]
 
@@ -71,3 +74,4 @@ def test_of_a_broken_history_the_shortest_is_found_with_no_pause_that_is_not_nee
     assert [(each.luck, each.pause) for each in shortest.events] == [
         (each.luck, 0.0) for each in needed
     ]
+    assert shortest.bounds == USUAL

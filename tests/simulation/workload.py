@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
 
+from agent.edges import Bounds
 from messages.pods import Pod
 from tests.environment.cluster import KEY
-from tests.environment.node import Sources
+from tests.environment.node import NodeBounds, Sources
 from tests.environment.runtimes.containers import IMAGES
 from tests.support.builders import make_pod
 from tests.support.cri.fake_machine import Behaviour
@@ -41,6 +42,19 @@ def sources_of(random_: random.Random) -> Sources:
     has_directory = random_.random() < 0.5
     has_url = not has_directory or random_.random() < 0.3
     return Sources(url=has_url, directory=has_directory, cluster=is_joined)
+
+
+def bounds_of(random_: random.Random) -> NodeBounds:
+    """Return the bounds of an agent: each as it is for people, or as small as may be."""
+    return NodeBounds(
+        Bounds(
+            starts=random_.choice([1, 2, 8]),
+            stops=random_.choice([1, 2, 8]),
+            pods=random_.choice([1, 2, 64]),
+            workers=random_.choice([1, 2, 64]),
+        ),
+        longest_pause=random_.choice([1.0, 10.0, 25.0, 300.0]),
+    )
 
 
 def behaviours(random_: random.Random) -> dict[str, Behaviour]:

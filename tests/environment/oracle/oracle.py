@@ -34,7 +34,7 @@ class Oracle(Witness):
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self.wishes = Wishes(now=lambda: node.wall)
+        self.wishes = Wishes(now=lambda: node.wall, longest_pause=node.bounds.longest_pause)
         self.broken: list[str] = []
         """What is broken, in the order in which it was seen."""
         self._rules = self._made()

@@ -31,6 +31,8 @@ class Wishes:
     """UIDs of pods whose containers or sandboxes somebody else has removed, or whose sandbox ended."""
     troubled_at: float = 0.0
     """When a call, the runtime or an actor was in trouble last."""
+    longest_pause: float = 300.0
+    """Seconds between two starts of a container that ends again and again, as the node is configured."""
     killed_at: float = 0.0
     """When the agent got its last SIGKILL."""
     outages: dict[str, float] = field(default_factory=dict)

@@ -14,7 +14,6 @@ from tests.environment.oracle.rule import Rule
 IN_FLIGHT: Final = 1.0
 """Seconds for which a call may be under way that was made before a wish changed."""
 FIRST_PAUSE: Final = 10.0
-LONGEST_PAUSE: Final = 300.0
 FORGIVEN_AFTER: Final = 600.0
 """Seconds of running after which earlier exits are forgotten."""
 LATE: Final = 20.0
@@ -100,6 +99,7 @@ class Policy(Rule):
 class BackOff(Rule):
     """The first restart is at once, each further one 10 s, 20 s, to 300 s after the exit.
 
+    What is configured as the longest pause takes the place of 300 s.
     Another image begins anew. Ten minutes of running since the last restart forgive earlier exits. Of a pod
     that lived through a SIGKILL of the agent, or that others have touched, nothing is said: what was waited
     for is guessed then. The same holds for a pod that has an image again which it had before.
@@ -123,7 +123,10 @@ class BackOff(Rule):
         past = self._past[one.uid, one.name]
         if not past or past[-1].image != one.image or not self._is_known(one, past):
             return
-        waited, pause = self.wishes.now() - past[-1].finished_at, pause_after(past)
+        waited, pause = (
+            self.wishes.now() - past[-1].finished_at,
+            pause_after(past, self.wishes.longest_pause),
+        )
         said = f"{one.name} of {one.uid} starts {waited:.1f} s after its exit, not {pause:.0f}"
         if waited < pause - 0.1:
             self.broken(said)
@@ -139,11 +142,11 @@ class BackOff(Rule):
         return is_same and not was_killed and one.uid not in wishes.touched
 
 
-def pause_after(past: list[Instance]) -> float:
+def pause_after(past: list[Instance], longest: float) -> float:
     """Return how long the next restart waits after the last of these exits."""
     pause = waits = 0.0
     for each in past:
         if each.finished_at - each.started_at > FORGIVEN_AFTER:
             pause = 0.0
-        waits, pause = pause, min(LONGEST_PAUSE, pause * 2) or FIRST_PAUSE
+        waits, pause = pause, min(longest, pause * 2 or FIRST_PAUSE)
     return waits
