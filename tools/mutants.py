@@ -98,7 +98,7 @@ def tried(mutants: Sequence[Mutant], processes: int) -> Iterator[tuple[Mutant, s
     with tempfile.TemporaryDirectory(prefix="actorlet-mutants-") as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(processes):
-            copies.put(_copied(Path(folder) / str(number)))
+            copies.put(copied(Path(folder) / str(number)))
 
         def verdict(mutant: Mutant) -> str:
             checkout = copies.get()
@@ -111,7 +111,8 @@ def tried(mutants: Sequence[Mutant], processes: int) -> Iterator[tuple[Mutant, s
             yield from zip(mutants, pool.map(verdict, mutants), strict=True)
 
 
-def _copied(target: Path) -> Path:
+def copied(target: Path) -> Path:
+    """Copy what git knows of the checkout, and what is new there, to ``target``, and return that."""
     for name in _git("ls-files", "--cached", "--others", "--exclude-standard"):
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
