@@ -7,6 +7,7 @@
 # make simulate  whether a whole node keeps its promises in the histories of some seeds; ARGS="FIRST LAST" or ARGS="--seconds 60"
 # make mutants  whether the tests notice the bugs of tests/mutants.toml; ARGS="--since main" or files for some of them
 # make mutate FILE=manifests/qos.py  which small changes of a pure module no test notices; ARGS names other tests
+# make night  two hours of new seeds, new examples, all mutants, and the tests of the machine again and again; ARGS="--minutes 20"
 # make docs   the documents as a site, in the folder site; make docs-serve shows it at 127.0.0.1:8000 while one writes
 # make install PREFIX=/opt/actorlet, make uninstall, make deb: see docs/installing.md
 PYTHON ?= python3
@@ -79,7 +80,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run run-containers test flakes check format cover simulate mutants mutate bench docs docs-serve screenshots proto reference install uninstall deb clean
+.PHONY: run run-containers test flakes check format cover simulate mutants mutate night bench docs docs-serve screenshots proto reference install uninstall deb clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -115,6 +116,9 @@ simulate: .venv/dev
 
 mutants: .venv/dev
 	$(PY) -m tools.mutants $(ARGS)
+
+night: .venv/dev
+	CI=true $(PY) -m tools.night $(ARGS)
 
 mutate: .venv/dev
 	@$(PY) -m tools.mutate $(FILE) $(ARGS)

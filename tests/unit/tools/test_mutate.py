@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tools.mutate import SURVIVED, main, pure_files, refused, table, importing_tests
+from tools.mutate import SURVIVED, importing_tests, main, pure_files, refused, table
 
 MAKEFILE = "A := b\nPURE := \\\n    rooms/pure.py rooms/all/* \\\n    rooms/other.py\nempty :=\n"
 
