@@ -159,8 +159,13 @@ class WholeAgent(AgentProcess):
             )
 
     def await_nothing(self) -> None:
-        """Return once the runtime has nothing left at all."""
-        eventually(lambda: not self.containerd.ids(), PATIENT)
+        """Return once the runtime has nothing left at all. A failure says what is left, and what was said."""
+        try:
+            eventually(lambda: not self.containerd.ids(), PATIENT)
+        except AssertionError as error:
+            left = [self.containerd.ctr(kind, "ls") for kind in ("containers", "tasks")]
+            error.add_note("\n".join((*left, *self.log().splitlines()[-100:])))
+            raise
 
 
 def saying() -> str:
