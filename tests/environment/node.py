@@ -85,6 +85,7 @@ class Node:
         self._random = random.Random(seed)  # schedules, not secrets
         random.seed(seed)  # the agent's own, by which it spreads what begins anew
         self.folder = folder
+        (folder / "root").mkdir(exist_ok=True)  # as the process does before it has actors
         self.outside = Outside()
         self.runtime = runtime(self.outside)
         self.listed: dict[str, Pod] = {}
