@@ -8,6 +8,7 @@
 # make mutants  whether the tests notice the bugs of tests/mutants.toml; ARGS="--since main" or files for some of them
 # make mutate FILE=manifests/qos.py  which small changes of a pure module no test notices; ARGS names other tests
 # make night  two hours of new seeds, new examples, all mutants, and the tests of the machine again and again; ARGS="--minutes 20"
+# make rules  the rules of docs/kubelet-rules.md that no test is marked with
 # make docs   the documents as a site, in the folder site; make docs-serve shows it at 127.0.0.1:8000 while one writes
 # make install PREFIX=/opt/actorlet, make uninstall, make deb: see docs/installing.md
 PYTHON ?= python3
@@ -80,7 +81,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run run-containers test flakes check format cover simulate mutants mutate night bench docs docs-serve screenshots proto reference install uninstall deb clean
+.PHONY: run run-containers test flakes check format cover simulate mutants mutate night rules bench docs docs-serve screenshots proto reference install uninstall deb clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -116,6 +117,9 @@ simulate: .venv/dev
 
 mutants: .venv/dev
 	$(PY) -m tools.mutants $(ARGS)
+
+rules: .venv/dev
+	@$(PY) -m tools.rules
 
 night: .venv/dev
 	CI=true $(PY) -m tools.night $(ARGS)

@@ -116,8 +116,8 @@ def test_what_there_is_not_is_not_found(world: ObjectWorld) -> None:
     assert answer.reason
 
 
+@pytest.mark.rule("T1", "W2")
 def test_a_pod_that_nobody_knows_reads_nothing(world: ObjectWorld) -> None:
-    """Rules T1 and W2."""
     world.admin.put("db", a="1")
     world.serves(world.pod("web", "db"))
     assert world.read(world.pod("other", "db")).verdict is ReadVerdict.NOT_REGISTERED
@@ -412,8 +412,8 @@ def test_a_pod_that_was_registered_is_one_that_a_source_lists(world: ObjectWorld
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+@pytest.mark.rule("R8")
 def test_a_pod_that_ran_to_its_end_references_nothing(world: ObjectWorld, phase: str) -> None:
-    """Rule R8."""
     world.admin.put("db", a="1")
     web = world.pod("web", "db")
     world.serves(web)
@@ -423,8 +423,8 @@ def test_a_pod_that_ran_to_its_end_references_nothing(world: ObjectWorld, phase:
     assert (world.described(), world.holders()) == ((), [])
 
 
+@pytest.mark.rule("R9")
 def test_a_mirror_pod_references_nothing(world: ObjectWorld) -> None:
-    """Rule R9."""
     static = world.pod("web", "db", source=FILE)
     mirror = make_mirror(static, spec=static.document["spec"])
     world.cluster.put("db", a="1")
@@ -434,8 +434,8 @@ def test_a_mirror_pod_references_nothing(world: ObjectWorld) -> None:
     assert world.holders() == []
 
 
+@pytest.mark.rule("R19", "W1")
 def test_what_is_referenced_again_begins_with_nothing(world: ObjectWorld) -> None:
-    """Rules R19 and W1."""
     world.admin.put("db", a="1")
     web = world.pod("web", "db")
     world.serves(web)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kernel import Runtime
 from messages.objects import ObjectState
 from messages.watches import ObjectOp
@@ -165,8 +167,8 @@ def test_a_list_of_the_watch_counts_although_its_version_is_lower(silent: Watche
 # --- slow lists ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("W3", "W4")
 def test_a_read_waits_for_the_first_list_and_is_answered_by_it(stage: WatcherStage) -> None:
-    """Rules W3 and W4."""
     stage.store.add(secret(a="1"))
     stage.watches.hold_lists()
     stage.refers()
@@ -178,8 +180,8 @@ def test_a_read_waits_for_the_first_list_and_is_answered_by_it(stage: WatcherSta
     assert stage.answers() == ["found a=1"]
 
 
+@pytest.mark.rule("W4")
 def test_events_do_not_stand_for_the_first_list(silent: WatcherStage) -> None:
-    """Rule W4."""
     silent.refers()
     silent.hears(told(ObjectOp.ADDED, version(5, a="1")))
     silent.reads()
@@ -187,8 +189,8 @@ def test_events_do_not_stand_for_the_first_list(silent: WatcherStage) -> None:
     assert silent.now().state is ObjectState.INITIALISING
 
 
+@pytest.mark.rule("W8")
 def test_a_first_list_that_takes_long_is_never_given_up(stage: WatcherStage) -> None:
-    """Rule W8."""
     stage.store.add(secret(a="1"))
     stage.watches.hold_lists()
     stage.refers()

@@ -27,8 +27,8 @@ def test_reads_that_wait_are_answered_when_the_last_reference_goes(stage: Watche
     assert stage.answers() == ["not_registered"]
 
 
+@pytest.mark.rule("W1")
 def test_who_comes_after_the_last_reference_went_begins_with_nothing(good: WatcherStage) -> None:
-    """Rule W1."""
     good.refers(0)
     good.watches.hold_lists()
     good.refers(1, mark=2)

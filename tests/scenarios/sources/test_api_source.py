@@ -141,15 +141,15 @@ def test_what_a_relist_does_not_show_is_gone(source: ApiSourceStage) -> None:
     assert source.listed() == ["default/q@v1"]
 
 
+@pytest.mark.rule("A5")
 def test_the_successor_of_a_deleted_pod_survives_a_late_deletion(source: ApiSourceStage) -> None:
-    """Rule A5."""
     successor = make_pod("p", source="", uid="second", resource_version="7")
     source.hears(all_are(pod("p")), added(successor), deleted(pod("p", version="6")))
     assert [each.uid for each in source.told.next().pods] == [PodUid("second")]
 
 
+@pytest.mark.rule("A6")
 def test_a_watch_that_fails_changes_nothing_and_is_shown(source: ApiSourceStage) -> None:
-    """Rule A6."""
     source.hears(all_are(pod("p")))
     source.told.drain()
     source.play.advance(5.0)
@@ -305,8 +305,8 @@ def test_pods_that_are_not_served_are_shown_with_the_reason(source: ApiSourceSta
     ]
 
 
+@pytest.mark.rule("A8")
 def test_mirrors_are_listed_but_are_no_manifests(source: ApiSourceStage) -> None:
-    """Rule A8."""
     mirror = make_pod("web-n1", source="", mirror="abc")
     source.hears(all_are(mirror))
     assert source.listed() == ["default/web-n1@registry.example/web:1"]

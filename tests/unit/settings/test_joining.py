@@ -56,10 +56,10 @@ def test_the_defaults_are_a_kubelet_s() -> None:
         ("Get", ChangeDetection.GET),
     ],
 )
+@pytest.mark.rule("R11")
 def test_changes_of_secrets_and_config_maps_are_noticed_as_the_file_says(
     given: str, strategy: ChangeDetection
 ) -> None:
-    """Rule R11."""
     settings = settled(
         "--kubeconfig=k",
         "--runtime=m:C",
@@ -115,8 +115,8 @@ def test_a_label_that_no_node_may_give_itself_is_refused() -> None:
     assert said.startswith("--node-labels has k8s.io/a: of the labels of kubernetes.io")
 
 
+@pytest.mark.rule("N2")
 def test_reports_follow_looks_when_only_those_are_set() -> None:
-    """Rule N2."""
     cluster = settled("--kubeconfig=k", "--runtime=m:C", nodeStatusUpdateFrequency="1m").cluster
     assert cluster is not None
     assert (cluster.status_update_frequency, cluster.status_report_frequency) == (60.0, 60.0)

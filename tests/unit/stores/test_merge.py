@@ -47,17 +47,17 @@ def test_a_pod_without_annotations_gets_them(source: MergingSource) -> None:
         (1.9999999999, "1970-01-01T00:00:02.000000000Z"),
     ],
 )
+@pytest.mark.rule("C8")
 def test_the_first_seen_time_is_written_with_nanoseconds(
     source: MergingSource, now: float, written: str
 ) -> None:
-    """Rule C8."""
     source.now = Timestamp(now)
     source.lists(WEB)
     assert source.kept(WEB.uid).annotations[CONFIG_SEEN] == written
 
 
+@pytest.mark.rule("C23")
 def test_the_first_seen_time_stays_while_the_pod_is_listed(source: MergingSource) -> None:
-    """Rule C23."""
     source.lists(WEB)
     first_seen = source.kept(WEB.uid).annotations[CONFIG_SEEN]
 
@@ -78,20 +78,20 @@ def test_a_pod_that_comes_back_has_a_new_first_seen_time(source: MergingSource) 
     assert source.kept(WEB.uid).annotations[CONFIG_SEEN] > first_seen
 
 
+@pytest.mark.rule("C8")
 def test_a_pod_that_is_deleted_already_when_first_seen_is_added(source: MergingSource) -> None:
-    """Rule C8."""
     assert source.lists(make_pod("web", deleting=True)) == ["ADD default/web"]
 
 
+@pytest.mark.rule("C19")
 def test_a_change_during_deletion_is_told_as_delete_again(source: MergingSource) -> None:
-    """Rule C19."""
     source.lists(make_pod("web", deleting=True))
     relabelled = make_pod("web", deleting=True, labels={"a": "b"})
     assert source.lists(relabelled) == ["DELETE default/web"]
 
 
+@pytest.mark.rule("C15")
 def test_a_shorter_grace_period_is_told_as_delete(source: MergingSource) -> None:
-    """Rule C15."""
     deleting = make_pod("web", deleting=True)
     source.lists(deleting)
     hurried = with_metadata(deleting, deletionGracePeriodSeconds=0)
@@ -103,8 +103,8 @@ def test_a_status_change_during_deletion_is_only_reconciled(source: MergingSourc
     assert source.lists(make_pod("web", deleting=True, phase="Failed")) == ["RECONCILE default/web"]
 
 
+@pytest.mark.rule("C22")
 def test_a_deletion_taken_back_is_an_update(source: MergingSource) -> None:
-    """Rule C22."""
     source.lists(make_pod("web", deleting=True))
     assert source.lists(make_pod("web")) == ["UPDATE default/web"]
 
@@ -191,16 +191,16 @@ def test_told_documents_are_never_written_to(source: MergingSource) -> None:
     assert WEB.document == before
 
 
+@pytest.mark.rule("C6")
 def test_a_pod_without_a_uid_is_dropped_and_claims_nothing(source: MergingSource) -> None:
-    """Rule C6."""
     nobody, web = make_pod("web", uid=""), make_pod("web")
     merged = source.merges(nobody, web)
     assert [change.pod.uid for change in merged.changes] == [web.uid]
     assert merged.memory.dropped == ((nobody, DropReason.NO_UID),)
 
 
+@pytest.mark.rule("C6")
 def test_the_second_pod_of_one_uid_is_dropped_and_claims_no_name(source: MergingSource) -> None:
-    """Rule C6."""
     first, twin = make_pod("web", uid="u"), make_pod("shop", uid="u")
     shop = make_pod("shop")
     merged = source.merges(first, twin, shop)
@@ -208,8 +208,8 @@ def test_the_second_pod_of_one_uid_is_dropped_and_claims_no_name(source: Merging
     assert merged.memory.dropped == ((twin, DropReason.UID_TAKEN),)
 
 
+@pytest.mark.rule("C12")
 def test_a_known_pod_that_loses_its_name_within_a_listing_is_removed(source: MergingSource) -> None:
-    """Rule C12."""
     source.lists(make_pod("web", uid="old"))
     merged = source.merges(make_pod("web", uid="new"), make_pod("web", uid="old"))
     assert [(change.op, change.pod.uid) for change in merged.changes] == [

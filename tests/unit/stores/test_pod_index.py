@@ -18,50 +18,50 @@ def index() -> PodIndex:
     return PodIndex()
 
 
+@pytest.mark.rule("P13")
 def test_a_mirror_is_not_found_by_its_uid(index: PodIndex) -> None:
-    """Rule P13."""
     mirror = make_mirror(make_pod())
     index.add(mirror)
     assert index.get_by_uid(mirror.uid) is None
 
 
+@pytest.mark.rule("P14")
 def test_a_mirror_is_not_found_by_its_name(index: PodIndex) -> None:
-    """Rule P14."""
     index.add(make_mirror(make_pod()))
     assert index.get_by_full_name(WEB_NAME) is None
     assert index.get_by_name("default", "web") is None
 
 
+@pytest.mark.rule("P16")
 def test_a_mirror_is_found_for_a_pod_that_is_unknown(index: PodIndex) -> None:
-    """Rule P16."""
     mirror = make_mirror(make_pod())
     index.add(mirror)
     assert index.mirror_of(make_pod(uid="unknown")) is mirror
     assert index.mirror_of(mirror) is mirror
 
 
+@pytest.mark.rule("P15")
 def test_a_pod_is_found_for_a_mirror_that_is_unknown(index: PodIndex) -> None:
-    """Rule P15."""
     pod = make_pod()
     index.add(pod)
     assert index.pod_of_mirror(make_mirror(pod, uid="unknown")) is pod
 
 
+@pytest.mark.rule("P17")
 def test_a_pair_holds_the_very_object_that_was_asked_about(index: PodIndex) -> None:
-    """Rule P17."""
     index.add(make_pod())
     asked = make_pod(phase="Running")
     assert index.pod_and_mirror(asked).pod is asked
 
 
 @pytest.mark.parametrize("uid", ["", "unknown"])
+@pytest.mark.rule("P19")
 def test_an_unknown_uid_is_translated_to_itself(index: PodIndex, uid: str) -> None:
-    """Rule P19."""
     assert index.translate_uid(PodUid(uid)) == uid
 
 
+@pytest.mark.rule("P19")
 def test_a_static_pods_uid_is_translated_to_itself(index: PodIndex) -> None:
-    """Rule P19."""
     pod = make_pod()
     index.add(pod)
     assert index.translate_uid(pod.uid) == pod.uid
@@ -75,8 +75,8 @@ def test_removal_of_an_unknown_pod_changes_nothing(index: PodIndex) -> None:
     assert index.get_by_full_name(WEB_NAME) is pod
 
 
+@pytest.mark.rule("P8")
 def test_setting_all_forgets_what_was_before(index: PodIndex) -> None:
-    """Rule P8."""
     index.add(make_pod("old"))
     index.set_all([make_pod("new")])
     assert [pod.name for pod in index.pods()] == ["new"]
@@ -313,8 +313,8 @@ def test_a_pod_without_a_source_is_not_static(index: PodIndex) -> None:
     ],
     ids=["same hash", "other hash", "no mirror", "no hash", "other name", "other namespace"],
 )
+@pytest.mark.rule("P21")
 def test_a_mirror_is_of_a_pod_by_name_and_hash(mirror: Pod, pod: Pod, *, expected: bool) -> None:
-    """Rule P21."""
     assert is_mirror_pod_of(mirror, pod) is expected
 
 
@@ -330,6 +330,6 @@ def test_a_mirror_is_of_a_pod_by_name_and_hash(mirror: Pod, pod: Pod, *, expecte
     ],
     ids=["static", "mirror", "critical priority", "user priority", "no priority", "no spec"],
 )
+@pytest.mark.rule("P22")
 def test_a_pod_is_critical_by_kind_or_priority(pod: Pod, *, expected: bool) -> None:
-    """Rule P22."""
     assert is_critical(pod) is expected

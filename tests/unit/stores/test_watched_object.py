@@ -95,10 +95,10 @@ def synced(bench: Bench) -> Bench:
 @pytest.mark.parametrize(
     ("sync_frequency", "limit"), [(1.0, 60.0), (12.0, 60.0), (60.0, 300.0), (600.0, 3000.0)]
 )
+@pytest.mark.rule("W10")
 def test_the_idle_limit_is_five_sync_frequencies_and_at_least_a_minute(
     sync_frequency: float, limit: float
 ) -> None:
-    """Rule W10."""
     assert idle_limit_for(Seconds(sync_frequency)) == limit
 
 
@@ -106,8 +106,8 @@ def test_the_idle_limit_is_five_sync_frequencies_and_at_least_a_minute(
     ("kind", "collection"),
     [(ObjectKind.SECRET, "secrets"), (ObjectKind.CONFIG_MAP, "configmaps")],
 )
+@pytest.mark.rule("W1", "W17")
 def test_one_object_is_watched_by_its_name(kind: ObjectKind, collection: str) -> None:
-    """Rules W1 and W17."""
     assert object_target(object_id(kind)) == WatchTarget(
         path=f"/api/v1/namespaces/shop/{collection}", field_selector="metadata.name=s1"
     )
