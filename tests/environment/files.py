@@ -30,40 +30,49 @@ class Directory:
         self.path = path
         self.watches = FakeDirectoryWatches()
         self.loses_events = False
+        self.files: dict[str, str] = {}
+        """The names of files, by what they are about."""
+        self._elsewhere = path.with_name("elsewhere")
         self._outside = outside
         path.mkdir(parents=True)
 
-    def write(self, name: str, content: JsonObject | str) -> None:
+    def write(self, about: str, content: JsonObject | str) -> None:
         """Write a file in one piece."""
         text = content if isinstance(content, str) else json.dumps(content)
-        made = self.path / f".{name}"
+        made = self._where / ".made"
         made.write_text(text, encoding="utf-8")
         moment = EPOCH + self._outside.now
         os.utime(made, (moment, moment))
-        made.rename(self.path / name)
+        made.rename(self._where / self.files.setdefault(about, f"{about}.json"))
         self._tell()
 
-    def rename(self, name: str, to: str) -> None:
+    def rename(self, about: str) -> None:
         """Give a file another name."""
-        (self.path / name).rename(self.path / to)
+        name = self.files[about]
+        self.files[about] = name.replace(".json", "-too.json")
+        (self._where / name).rename(self._where / self.files[about])
         self._tell()
 
-    def remove(self, name: str) -> None:
+    def remove(self, about: str) -> None:
         """Take a file away."""
-        (self.path / name).unlink()
+        (self._where / self.files.pop(about)).unlink()
         self._tell()
 
     def hide(self) -> None:
         """Have the directory be gone."""
         if self.path.exists():
-            self.path.rename(self.path.with_name("elsewhere"))
+            self.path.rename(self._elsewhere)
             self._tell()
 
     def show(self) -> None:
         """Have it be there again."""
         if not self.path.exists():
-            self.path.with_name("elsewhere").rename(self.path)
+            self._elsewhere.rename(self.path)
             self._tell()
+
+    @property
+    def _where(self) -> Path:
+        return self.path if self.path.exists() else self._elsewhere
 
     def _tell(self) -> None:
         if not self.loses_events:

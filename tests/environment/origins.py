@@ -40,12 +40,12 @@ class FromDirectory(Origin):
 
     @override
     def bring(self, manifest: Pod) -> Pod:
-        self._directory.write(f"{manifest.name}.json", manifest.document)
+        self._directory.write(manifest.name, manifest.document)
         return decoded(manifest, FILE)
 
     @override
     def take(self, pod: Pod, manifest: Pod) -> None:
-        self._directory.remove(f"{manifest.name}.json")
+        self._directory.remove(manifest.name)
 
 
 class FromUrl(Origin):

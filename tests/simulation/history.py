@@ -30,6 +30,7 @@ from tests.environment.oracle.rest import restless
 from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, World
+from tests.simulation.events.sources import mend_sources
 from tests.simulation.workload import OBJECTS, behaviours, bounds_of, pod_of, rests, sources_of
 
 EVENTS: Final = 60
@@ -137,6 +138,7 @@ def _end_trouble(world: World) -> None:
         world.node.cluster.come_back()
         for each in OBJECTS:
             world.says(*each)
+    mend_sources(world)
     world.oracle.wishes.outages.clear()
     world.hears_late()
 
@@ -160,7 +162,7 @@ def cost_of_one_more(world: World) -> CostOfChange:
     def change() -> None:
         world.places["new"] = world.node.origins()[0]
         world.brings("new", pod_of("new", "new-1", "plain", random.Random(1)))
-        world.tells()
+        world.tells(surely=True)
 
     return cost_of_change(world.node, change, WHILE)
 

@@ -35,16 +35,23 @@ class StatusNeverBack(Rule):
     """At the API server a final phase stays, nothing is Pending again, restarts are never counted down, and
     an address stays shown.
 
-    What others have removed is not counted any more.
+    What others have removed is not counted any more, and what they wrote may go.
     """
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._written: dict[str, Mapping[str, Any]] = {}
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
-        if is_agents and change.kind is POD and change.before is not None and not change.is_gone:
-            for what in self._worse(change.before["status"], change.after["status"]):
-                uid = shown_uid(change.after)
-                if uid not in self.wishes.touched:
-                    self.broken(f"at the API server {uid} {what}")
+        if not is_agents or change.kind is not POD or change.is_gone:
+            return
+        uid, status = shown_uid(change.after), change.after["status"]
+        before = self._written.get(change.after["metadata"]["uid"], {})
+        if uid not in self.wishes.touched and not self.wishes.is_forgotten(uid):
+            for what in self._worse(before, status):
+                self.broken(f"at the API server {uid} {what}")
+        self._written[change.after["metadata"]["uid"]] = status
 
     def _worse(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         before, after = old.get("phase", "Pending"), new.get("phase")

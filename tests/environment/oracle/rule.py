@@ -50,6 +50,13 @@ class Wishes:
         """Return whether somebody wants the pod."""
         return uid in self.pods and uid not in self.unwanted_at
 
+    def is_forgotten(self, uid: str) -> bool:
+        """Return whether a pod may be shown as one whose end is not known (V12).
+
+        Its containers were removed because nobody wants it, and a SIGKILL of the agent made it forget them.
+        """
+        return self.killed_at >= self.unwanted_at.get(uid, math.inf)
+
     def statics(self) -> Iterator[Pod]:
         """Yield the static pods that are wanted."""
         return (pod for uid, pod in self.pods.items() if self.wants(uid) and uid not in self.bound)

@@ -30,6 +30,7 @@ class NeverBack(Rule):
         for uid, status in statuses.items():
             before = self._phases.get(uid)
             is_forgotten = self.wishes.killed_at >= self._shown_at and uid in self.wishes.touched
+            is_forgotten |= self.wishes.is_forgotten(uid)
             if before in TERMINAL and status["phase"] != before and not is_forgotten:
                 self.broken(f"{uid} was {before} and is {status['phase']}")
             self._phases[uid] = status["phase"]

@@ -7,7 +7,7 @@ from typing import Final
 
 from messages.api import FailureKind, Verb
 from messages.pods import Pod
-from tests.environment.cluster import CallFault, Cluster
+from tests.environment.cluster import NODE, CallFault, Cluster
 from tests.simulation.events.event import Kinds, World
 from tests.simulation.workload import OBJECTS
 
@@ -63,6 +63,19 @@ def _unmirror(world: World, cluster: Cluster) -> None:
         cluster.store.remove("pods", "default", world.random.choice(mirrors), grace=grace)
 
 
+def _unregister(_: World, cluster: Cluster) -> None:
+    if cluster.store.has("nodes", NODE):
+        cluster.store.remove("nodes", NODE)
+
+
+def _overwrite(world: World, cluster: Cluster) -> None:
+    """Have somebody else write into the status of a pod."""
+    names = [each["metadata"]["name"] for each in cluster.store.pods()]
+    if names:
+        written = world.random.choice([{"podIP": "192.0.2.9"}, {"containerStatuses": []}])
+        cluster.store.change("pods", "default", world.random.choice(names), status=written)
+
+
 def _fault(world: World, cluster: Cluster) -> None:
     world.troubles()
     verb, part = world.random.choice(FAULTS)
@@ -101,6 +114,8 @@ CLUSTER: Final[Kinds] = {
     "an object is deleted": (1, _in(_unsay)),
     "a pod is deleted by force": (2, _in(_force)),
     "a mirror is deleted": (2, _in(_unmirror)),
+    "the Node is deleted": (1, _in(_unregister)),
+    "a status is overwritten": (2, _in(_overwrite)),
     "a request will fail": (4, _in(_fault)),
     "the API server goes": (2, _in(_go_away)),
     "the API server comes back": (3, _in(_come_back)),

@@ -9,6 +9,7 @@ from tests.simulation.events.cluster import CLUSTER
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.machine import MACHINE
 from tests.simulation.events.people import PEOPLE
+from tests.simulation.events.sources import SOURCES
 from tests.simulation.events.trouble import TROUBLE
 
 
@@ -21,6 +22,7 @@ HAPPENS: Final[Kinds] = {
     **MACHINE,
     **TROUBLE,
     **CLUSTER,
+    **SOURCES,
     "time passes": (16, _nothing),
 }
 """Everything that may happen. Who adds an event adds it to the table of its module."""

@@ -14,6 +14,8 @@ from tests.environment.oracle.oracle import Oracle
 from tests.environment.origins import FromCluster, Origin
 from tests.support.cri.fake_machine import FakeContainer
 
+TELLS: Final = 0.6
+"""The share of changes after which the agent is told to look, as a SIGHUP does."""
 TOLD_WITHIN: Final = 45.0
 """Seconds after an outage within which the agent knows again what people want: two looks, or two attempts."""
 
@@ -65,10 +67,14 @@ class World:
         pod = self.oracle.wishes.pods[self.pods.pop(name)]
         self.places.pop(name).take(pod, self.manifests.pop(name))
 
-    def tells(self) -> None:
-        """Have the agent told that something has changed where its pods come from."""
+    def tells(self, *, surely: bool = False) -> None:
+        """Have the agent see what has changed where its pods come from: by itself, or it is told to look."""
         self.oracle.wants([self.oracle.wishes.pods[uid] for uid in self.pods.values()])
-        self.node.looks_again()
+        if surely or self.random.random() < TELLS:
+            self.node.looks_again()
+        else:
+            self.hears_late()
+            self.node.advance(0.0)
 
     def is_told_again(self, source: str) -> None:
         """Note that an outage of a source is over."""

@@ -1,0 +1,81 @@
+"""What happens to the files and the URL that pods come from. Nothing, on a node that has neither."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.environment.origins import FromDirectory
+from tests.simulation.events.event import Kinds, World
+
+FILE: Final = "source/file"
+HTTP: Final = "source/http"
+BROKEN: Final = ("kind: Pod\nmetadata: [", "{}", "kind: Pod\napiVersion: v1\nspec: {}\n")
+GARBAGE: Final = (b"<html>", b'{"kind": "PodList", "apiVersion": "v1", "items": 3}', b"\xff")
+
+
+def _of_files(world: World) -> list[str]:
+    return sorted(name for name, each in world.places.items() if isinstance(each, FromDirectory))
+
+
+def _rename(world: World) -> None:
+    if names := _of_files(world):
+        world.node.directory.rename(world.random.choice(names))
+        world.hears_late()
+
+
+def _break(world: World) -> None:
+    """Write what is no manifest into the file of a pod, which stays as it was, or into another one."""
+    name = world.random.choice([*_of_files(world), "stray"])
+    world.node.directory.write(name, world.random.choice(BROKEN))
+    world.troubles()
+
+
+def _hide(world: World) -> None:
+    world.troubles()
+    world.oracle.wishes.outages.setdefault(FILE, world.node.wall)
+    world.node.directory.hide()
+
+
+def _show(world: World) -> None:
+    world.troubles()
+    world.node.directory.show()
+    world.node.directory.loses_events = world.random.random() < 0.3
+    world.is_told_again(FILE)
+
+
+def _fail(world: World) -> None:
+    world.troubles()
+    url = world.node.url
+    world.oracle.wishes.outages.setdefault(HTTP, world.node.wall)
+    if world.random.random() < 0.5:
+        url.trouble = world.random.choice(["answered with status 500", "no answer within 10 s"])
+    else:
+        url.garbage = world.random.choice(GARBAGE)
+
+
+def _recover(world: World) -> None:
+    world.troubles()
+    url = world.node.url
+    url.trouble, url.garbage = "", b""
+    url.slowness = world.random.choice([0.0, 0.3, 8.0])
+    world.is_told_again(HTTP)
+
+
+def mend_sources(world: World) -> None:
+    """Have files and URL be as their pods are wanted."""
+    directory, url = world.node.directory, world.node.url
+    directory.show()
+    directory.loses_events = False
+    url.trouble, url.garbage, url.slowness = "", b"", 0.0
+    for name in _of_files(world):
+        directory.write(name, world.manifests[name].document)
+
+
+SOURCES: Final[Kinds] = {
+    "a file is renamed": (2, _rename),
+    "a file is broken": (2, _break),
+    "the directory goes": (1, _hide),
+    "the directory comes back": (2, _show),
+    "the URL fails": (2, _fail),
+    "the URL answers again": (3, _recover),
+}
