@@ -94,7 +94,6 @@ class Node:
         """Of actors, in all lives of the agent."""
         self.sources = sources
         self.bounds = bounds
-        (folder / "root").mkdir()
         self.directory = Directory(folder / "manifests", self.outside)
         self.url = Url(self.outside)
         self.cluster = Cluster(self.outside, random.Random(seed)) if sources.cluster else None
