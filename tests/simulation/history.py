@@ -37,6 +37,10 @@ EVENTS: Final = 60
 """Of one history."""
 COMES_TO_REST_WITHIN: Final = 700.0
 """Seconds after the last trouble: more than two of the longest pauses."""
+KNOWN_WITHIN: Final = 1.8
+"""Seconds after an exit: without events there is a look each second, and a runtime says it 0.3 s late."""
+LOOKS: Final = 2
+"""In that time. A container that ends again and again may have ended just before one of them."""
 HOUR: Final = 3600.0
 WHILE: Final = 600.0
 """In place of that hour in most histories: twice the longest time between two looks."""
@@ -103,7 +107,7 @@ def _broken(history: History, node: Node, luck: random.Random) -> Iterator[str]:
     node.advance(COMES_TO_REST_WITHIN)
     oracle.look()
     yield from oracle.broken
-    yield from restless(node, oracle.wishes)
+    yield from _stuck(world)
     yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
     if node.stop() != 0:
         yield "the agent does not stop in order"
@@ -141,6 +145,17 @@ def _end_trouble(world: World) -> None:
     mend_sources(world)
     world.oracle.wishes.outages.clear()
     world.hears_late()
+
+
+def _stuck(world: World) -> Iterator[str]:
+    """Yield what is not as it should be, and stays so for longer than an exit may be unknown."""
+    node, wishes = world.node, world.oracle.wishes
+    stuck = list(restless(node, wishes))
+    for _ in range(LOOKS if stuck else 0):
+        node.advance(KNOWN_WITHIN / LOOKS)
+        found = set(restless(node, wishes))
+        stuck = [each for each in stuck if each in found]
+    yield from stuck
 
 
 def _cost_of_rest(world: World, seconds: float) -> Iterator[str]:
