@@ -22,7 +22,7 @@ from runtimes.cri.operations.connecting import Greeting, greet
 from runtimes.cri.operations.flow import Operation
 from runtimes.cri.operations.outcomes import one_line
 from runtimes.cri.pleg import Pleg
-from runtimes.cri.purposes import CheckHealth, Connect, Purpose
+from runtimes.cri.purposes import CheckHealth, Connect, LookAgain, Purpose
 
 TRY_AGAIN_AFTER: Final = Seconds(0.1)
 """While the runtime is away. A connection to a socket of this machine costs nothing."""
@@ -74,9 +74,9 @@ class RuntimeConnection:
             self._pleg.start()
 
     def due(self) -> None:
-        """Try again: the time for that has come."""
+        """Try again, unless that is under way: the time for that has come."""
         self._is_timed = False
-        if self._memory.away and not any(True for _ in self._driver.own()):
+        if self._memory.away and not any(map(_is_attempt, self._driver.own())):
             self._connect()
 
     def check(self) -> None:
@@ -155,3 +155,12 @@ class RuntimeConnection:
             memory.away = reason
         elif memory.away in {"", NOT_ASKED}:
             memory.away = reason
+
+
+def _is_attempt(purpose: Purpose) -> bool:
+    """Return whether this asks a runtime that was away who it is, or then what there is.
+
+    A look at one pod does neither: one can be under way, since a request that was lost had begun before.
+    """
+    is_look = isinstance(purpose, LookAgain) and purpose.uid is None
+    return is_look or isinstance(purpose, Connect)

@@ -182,6 +182,26 @@ def test_one_that_hangs_is_away_within_20_s_and_there_at_once_when_it_goes_on() 
     assert lines(logs) == away
 
 
+def test_a_runtime_that_comes_back_hanging_after_several_requests_were_lost_is_there_when_it_goes_on() -> (
+    None
+):
+    pods = [cri_pod(name) for name in ("web", "db")]
+    with cri_stage() as stage:
+        stage.machine.behaviours["main"] = Behaviour(ignores_term=True)
+        ids = [stage.started(pod).id for pod in pods]
+        stage.follow()
+        for each in ids:
+            stage.send(StopContainer(id=each, grace=Seconds(30.0)))
+        stage.play.advance(0.05)
+        stage.wire.go_away()
+        stage.wire.come_back()
+        stage.wire.hang()
+        stage.play.advance(1.0)
+        stage.wire.go_on()
+        stage.play.advance(0.5)
+        assert len(stage.complete()) == 1
+
+
 def test_one_question_that_it_does_not_answer_in_time_is_no_outage() -> None:
     with cri_stage() as stage:
         stage.follow()
