@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from messages.pods import Pod
 from messages.sources import SourceDescribed
+from runtimes.cri.rpcs import UID_LABEL
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.apiserver.history import Change
 from tests.support.cri.fake_machine import FakeContainer, FakeMachine
@@ -67,6 +68,9 @@ class Witness:
     def forgets(self) -> None:
         """Hear that all containers are gone with the agent, and nobody knows of them any more."""
 
+    def loses_power(self) -> None:
+        """Hear that nothing runs any more, since the machine lost its power."""
+
     def loses(self, uid: str) -> None:
         """Hear that containers of a pod are gone, and that this was not the agent's doing."""
 
@@ -84,11 +88,12 @@ class Machine(FakeMachine):
 
     def instance(self, one: FakeContainer) -> Instance:
         """Return how a container is."""
-        config, sandbox = one.config, self.sandboxes[one.sandbox_id].config
+        config, sandbox = one.config, self.sandboxes.get(one.sandbox_id)
+        uid = sandbox.config.metadata.uid if sandbox else config.labels.get(UID_LABEL, NOBODYS)
         return Instance(
             id=one.id,
             sandbox=one.sandbox_id,
-            uid=sandbox.metadata.uid,
+            uid=uid,
             name=config.metadata.name,
             image=config.image.user_specified_image or config.image.image,
             attempt=config.metadata.attempt,
@@ -134,6 +139,23 @@ class Machine(FakeMachine):
     def vanish(self, container_id: str) -> None:
         """Have somebody else remove a container."""
         super().remove_container(container_id)
+
+    def lose_sandbox(self, container_id: str) -> None:
+        """Have a sandbox gone, and all in it but one container, which has ended and keeps its name.
+
+        containerd 1.6 leaves such a one if its sandbox is removed while it is being created.
+        """
+        one = self.containers[container_id]
+        super().stop_sandbox(one.sandbox_id)
+        for other in self.containers_in(one.sandbox_id):
+            if other is not one:
+                super().remove_container(other.id)
+        del self.sandboxes[one.sandbox_id]
+
+    @override
+    def lose_power(self) -> None:
+        super().lose_power()
+        self.witness.loses_power()
 
     @override
     def _exit(

@@ -36,6 +36,7 @@ from tests.environment.runtimes.containers import InContainers
 from tests.environment.runtimes.runtime import Runtime
 from tests.support.cri.fake_cri import FakeCri
 from tests.support.cri.fake_wire import FAKE_CRI, Errand, FakeCriDesk, FakeWire
+from tests.support.files.power import Power
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
@@ -150,6 +151,22 @@ class Node:
     def is_killed(self) -> None:
         """Have the agent get a SIGKILL, and start again at once: the tree that was takes no step any more."""
         self._begin()
+
+    def is_dead_for(self, seconds: float) -> None:
+        """Have the agent get a SIGKILL, and start again after so many seconds. What is outside goes on."""
+        until = self.outside.now + seconds
+        while self.outside.next_due() <= until:
+            self.outside.now = max(self.outside.now, self.outside.next_due())
+            self.outside.do_next()
+        self.outside.now = until
+        self.is_killed()
+
+    def loses_power(self, power: Power) -> None:
+        """Have the machine lose its power, with what was not synced, and start again at once."""
+        self.machine.lose_power()
+        for each in ("root", "logs"):
+            power.goes(self.folder / each)
+        self.is_killed()
 
     def advance(self, seconds: float) -> None:
         """Let time pass, for the agent and outside of it, from one due thing to the next."""

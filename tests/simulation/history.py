@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.machine import NOBODYS, Machine
 from tests.environment.node import USUAL, Node, NodeBounds, Sources
@@ -32,6 +34,7 @@ from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, World
 from tests.simulation.events.sources import mend_sources
 from tests.simulation.workload import OBJECTS, behaviours, bounds_of, pod_of, rests, sources_of
+from tests.support.files.power import Power
 
 EVENTS: Final = 60
 """Of one history."""
@@ -77,10 +80,14 @@ class History:
 
     def told(self) -> Told:
         """Have it happen, and return what became of it."""
-        with tempfile.TemporaryDirectory(prefix="history-") as name:
+        with (
+            tempfile.TemporaryDirectory(prefix="history-") as name,
+            pytest.MonkeyPatch.context() as patched,
+        ):
             luck = random.Random(self.seed)
             node = Node(self.seed, Path(name), sources=sources_of(luck), bounds=self.bounds)
-            broken = list(_broken(self, node, luck))
+            power = Power(patched, node.containers.disk.trouble)
+            broken = list(_broken(self, node, luck, power))
             return Told(broken, _digest(node))
 
     def lines(self) -> Iterator[str]:
@@ -90,12 +97,12 @@ class History:
             yield f"    {each.kind}; then {each.pause:g} s ({each.luck})"
 
 
-def _broken(history: History, node: Node, luck: random.Random) -> Iterator[str]:
+def _broken(history: History, node: Node, luck: random.Random, power: Power) -> Iterator[str]:
     oracle = Oracle(node)
     node.machine.behaviours = behaviours(luck)
     _settle_others(node.machine)
     oracle.moves()
-    world = World(node, oracle, {}, luck)
+    world = World(node, oracle, {}, luck, power)
     node.advance(5.0)
     for each in OBJECTS:
         if luck.random() < 0.7:
@@ -135,6 +142,7 @@ def _end_trouble(world: World) -> None:
     service = world.node.service
     world.troubles()
     service.faults.clear()
+    world.node.containers.disk.trouble.times = 0
     service.loses_events = service.repeats_events = False
     world.node.wire.come_back()
     if world.node.cluster is not None:

@@ -104,6 +104,11 @@ class Oracle(Witness):
         self._rules = self._made()
 
     @override
+    def loses_power(self) -> None:
+        for rule in self._rules:
+            rule.loses_power()
+
+    @override
     def loses(self, uid: str) -> None:
         self.wishes.touched.add(uid)
 

@@ -77,6 +77,10 @@ class OthersStay(Rule):
                 self.broken(f"{each[-4:]}, which is nobody's, is {now.get(each, 'gone')} now")
         self._before = now
 
+    @override
+    def loses_power(self) -> None:
+        self._before = dict(self.runtime.others())
+
 
 def has_hook(rule: Rule, one: Instance) -> bool:
     """Return whether the container has a preStop hook."""

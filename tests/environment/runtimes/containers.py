@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from typing_extensions import override
@@ -17,6 +18,7 @@ from tests.environment.runtimes.runtime import InThisLife, Runtime
 from tests.support.cri.cri_stage import DiskAtOnce
 from tests.support.cri.fake_cri import FakeCri
 from tests.support.cri.fake_wire import FakeWire
+from tests.support.files.power import DiskTrouble
 from tests.support.runtimes.hooks_stage import HandMadeSockets
 
 IMAGES: Final = ("docker.io/library/busybox:1.36", "docker.io/library/busybox:1.37")
@@ -24,15 +26,21 @@ IMAGES: Final = ("docker.io/library/busybox:1.36", "docker.io/library/busybox:1.
 
 
 class CountedDisk(DiskAtOnce):
-    """Does jobs where they are begun, and counts them."""
+    """Does jobs where they are begun, and counts them. They fail as ``trouble`` says."""
 
     def __init__(self) -> None:
         self.jobs = 0
+        self.trouble = DiskTrouble()
 
     @override
     def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
         self.jobs += 1
-        super().start(job, done)
+
+        def work() -> object:
+            self.trouble.strike()
+            return job.work()
+
+        super().start(replace(job, work=work), done)
 
 
 class InContainers(Runtime):
@@ -110,6 +118,10 @@ class InContainers(Runtime):
                 yield f"a sandbox of {uid} is left"
             ready[uid] += sandbox.state == cri.SANDBOX_READY
         yield from (f"{uid} has {count} sandboxes" for uid, count in ready.items() if count > 1)
+        for one in machine.containers.values():
+            uid = machine.instance(one).uid
+            if one.sandbox_id not in machine.sandboxes and not uid.startswith(NOBODYS):
+                yield f"{one.name} is left without its sandbox"
         dead = Counter(
             (each.uid, each.name)
             for each in map(machine.instance, machine.containers.values())

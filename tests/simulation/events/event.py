@@ -13,6 +13,7 @@ from tests.environment.node import Node
 from tests.environment.oracle.oracle import Oracle
 from tests.environment.origins import FromCluster, Origin
 from tests.support.cri.fake_machine import FakeContainer
+from tests.support.files.power import Power
 
 TELLS: Final = 0.6
 """The share of changes after which the agent is told to look, as a SIGHUP does."""
@@ -40,6 +41,8 @@ class World:
     """The UIDs of the pods that are wanted, by name."""
     random: random.Random
     """The luck of the event that happens."""
+    power: Power
+    """What the disk keeps when it goes."""
     made: int = 0
     """How many pods there have been."""
     said: int = 0

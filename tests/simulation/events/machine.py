@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.environment.machine import NOBODYS
 from tests.simulation.events.event import Kinds, World
+from tests.support.cri.fake_machine import KILLED
 
 
 def _end(world: World) -> None:
     if one := world.container():
         world.node.machine.end(one.id, world.random.choice([0, 1]))
+
+
+def _run_out_of_memory(world: World) -> None:
+    if one := world.container():
+        world.node.machine.end(one.id, KILLED, "OOMKilled", oom=True)
+
+
+def _end_together(world: World) -> None:
+    """End all containers of some pods in one moment, or nearly all."""
+    for one in list(world.node.machine.running()):
+        is_ours = not world.node.machine.instance(one).uid.startswith(NOBODYS)
+        if is_ours and world.random.random() < 0.8:
+            world.node.machine.end(one.id, world.random.choice([0, 1, KILLED]))
 
 
 def _vanish(world: World) -> None:
@@ -19,13 +34,35 @@ def _vanish(world: World) -> None:
 
 
 def _lose_sandbox(world: World) -> None:
-    if one := world.container():
+    one = world.container()
+    if one and one.sandbox_id in world.node.machine.sandboxes:
         world.oracle.wishes.touched.add(world.node.machine.instance(one).uid)
         world.node.machine.kill_pause(one.sandbox_id)
 
 
+def _lose_all_but_one(world: World) -> None:
+    if one := world.container():
+        world.oracle.wishes.touched.add(world.node.machine.instance(one).uid)
+        if one.sandbox_id in world.node.machine.sandboxes:
+            world.node.machine.lose_sandbox(one.id)
+
+
+def _lose_sandboxes(world: World) -> None:
+    """End the sandboxes of all pods in one moment."""
+    machine = world.node.machine
+    for sandbox in list(machine.sandboxes.values()):
+        uid = sandbox.config.metadata.uid
+        if not uid.startswith(NOBODYS):
+            world.oracle.wishes.touched.add(uid)
+            machine.kill_pause(sandbox.id)
+
+
 MACHINE: Final[Kinds] = {
     "a container ends": (6, _end),
+    "a container runs out of memory": (2, _run_out_of_memory),
+    "containers end together": (3, _end_together),
     "a container vanishes": (2, _vanish),
     "a sandbox ends": (2, _lose_sandbox),
+    "a container loses its sandbox": (2, _lose_all_but_one),
+    "sandboxes end together": (1, _lose_sandboxes),
 }

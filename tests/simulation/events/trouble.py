@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Final
 
 from tests.simulation.events.event import Kinds, World
@@ -25,6 +26,7 @@ def _fault(world: World) -> None:
     if fault.delay == NEVER:
         fault.failure = None  # the caller gives up when its deadline has come
     fault.effect_after = random_.choice([0.0, 0.3, 4.0, 70.0, 300.0, NEVER])
+    fault.leaves_half = fault.failure is not None and random_.random() < 0.3
     world.node.service.faults.append(fault)
 
 
@@ -67,6 +69,27 @@ def _kill(world: World) -> None:
     world.node.is_killed()
 
 
+def _die(world: World) -> None:
+    """Have no agent for a while in which the machine goes on."""
+    world.troubles()
+    pause = world.random.choice([0.3, 5.0, 70.0, 700.0])
+    world.oracle.wishes.killed_at = world.node.wall + pause
+    world.node.is_dead_for(pause)
+
+
+def _lose_power(world: World) -> None:
+    world.troubles()
+    world.oracle.wishes.killed_at = world.node.wall
+    world.node.loses_power(world.power)
+
+
+def _fail_disk(world: World) -> None:
+    world.troubles()
+    trouble, random_ = world.node.containers.disk.trouble, world.random
+    trouble.well, trouble.times = random_.randrange(8), random_.choice([1, 1, 3, 20])
+    trouble.code = random_.choice([errno.EIO, errno.ENOSPC])
+
+
 TROUBLE: Final[Kinds] = {
     "a call will fail": (6, _fault),
     "the runtime goes": (2, _go_away),
@@ -75,4 +98,7 @@ TROUBLE: Final[Kinds] = {
     "an actor crashes": (5, _crash),
     "an actor crashes amid": (3, _crash_amid),
     "the agent is killed": (2, _kill),
+    "the agent is dead for a while": (2, _die),
+    "the power goes": (2, _lose_power),
+    "the disk will fail": (3, _fail_disk),
 }

@@ -35,6 +35,9 @@ class Fault:
     effect_after: float | None = None
     """Seconds until what was asked for is done, also when nobody waits for it any more. ``NEVER``: it is not,
     and no answer comes but the failure. None: at once, or never with a failure."""
+    leaves_half: bool = False
+    """A sandbox that was to be made is left, not ready, with its name. So containerd 1.6 leaves one if it is
+    killed while it makes it."""
     garbage: Callable[[Any], Message] | None = None
     """Makes the answer another one."""
     of: Callable[[Any], bool] = lambda _: True
@@ -132,6 +135,9 @@ class FakeCri:
             self._after(fault.delay, lambda: answer(outcome))
 
         failure, effect_after = fault.failure, fault.effect_after
+        if fault.leaves_half and method == "RunPodSandbox":
+            self._carry_out(method, request, self._halve)
+            effect_after = NEVER
         if effect_after is None:
             effect_after = NEVER if failure is not None else 0.0
         heard: Answer = spoilt if failure is None else _nobody_hears
@@ -141,6 +147,10 @@ class FakeCri:
             self._carry_out(method, request, heard)
         if failure is not None:
             self._after(fault.delay, lambda: answer(failure))
+
+    def _halve(self, outcome: RpcOutcome) -> None:
+        if isinstance(outcome, cri.RunPodSandboxResponse):
+            self.machine.kill_pause(outcome.pod_sandbox_id)
 
     def _carry_out_late(self, after: float, method: str, request: Any, answer: Answer) -> None:
         """Have the effect later. A name is taken from now on, as long as the work goes on.
@@ -155,9 +165,12 @@ class FakeCri:
         if name:
             self.machine.reserved[name] = "a call under way"
 
+        boots = self.machine.boots
+
         def effect() -> None:
-            self.machine.reserved.pop(name, None)
-            self._carry_out(method, request, answer)
+            if self.machine.boots == boots:
+                self.machine.reserved.pop(name, None)
+                self._carry_out(method, request, answer)
 
         self._after(after, effect)
 

@@ -15,6 +15,8 @@ from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
 SECOND: Final = 1_000_000_000
 KILLED: Final = 137
+LOST: Final = 255
+"""The exit code of what ended while no runtime saw it."""
 STARTS_AT: Final = 4
 """Addresses below that are the network's own."""
 
@@ -115,6 +117,8 @@ class FakeMachine:
         self.tell: Callable[[Happening], None] = lambda _: None
         self._ids = itertools.count(1)
         self.ids_begin_with = "c0ffee"
+        self.boots = 0
+        """How often the power has gone."""
         self.is_ready = True
         """The runtime and its network are."""
         self._addresses = itertools.count(STARTS_AT)
@@ -315,6 +319,24 @@ class FakeMachine:
     def image_id(self, image: str) -> str | None:
         """Return the id of an image, by its name or its id; None if it is not there."""
         return image if image in self.images.values() else self.images.get(image)
+
+    # --- power -----------------------------------------------------------------------------------------
+
+    def lose_power(self) -> None:
+        """Have every process end. What is known of containers and sandboxes stays, but for calls under way.
+
+        As containerd 1.6 shows what it finds gone when it starts: containers have exited with 255,
+        ``Unknown``, sandboxes are not ready, and what was only created stays so.
+        """
+        self.boots += 1
+        self.reserved.clear()
+        for container in self.containers.values():
+            container.when_ended.clear()
+            if container.state == cri.CONTAINER_RUNNING and not container.has_ended:
+                self._exit(container, LOST, "Unknown")
+            self._settle(container)
+        for sandbox in self.sandboxes.values():
+            sandbox.state = cri.SANDBOX_NOTREADY
 
     # --- names -----------------------------------------------------------------------------------------
 

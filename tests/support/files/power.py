@@ -1,23 +1,49 @@
-"""A machine whose power goes: of what is in files, only what was synced survives."""
+"""A machine whose power goes and whose disk fails: of what is in files, only what was synced survives."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 
-class Power:
-    """Knows what was synced since it was made, by this process."""
+@dataclass(slots=True)
+class DiskTrouble:
+    """What will go wrong with a disk. Nothing by itself."""
 
-    def __init__(self, patched: pytest.MonkeyPatch) -> None:
+    well: int = 0
+    """So many more calls succeed,"""
+    times: float = 0
+    """and then so many fail,"""
+    code: int = errno.ENOSPC
+    """with this number of an error."""
+
+    def strike(self) -> None:
+        """Raise ``OSError`` if this call is one that fails."""
+        if self.times <= 0:
+            return
+        if self.well > 0:
+            self.well -= 1
+            return
+        self.times -= 1
+        raise OSError(self.code, os.strerror(self.code))
+
+
+class Power:
+    """Knows what was synced since it was made, by this process. Syncs fail as ``trouble`` says."""
+
+    def __init__(self, patched: pytest.MonkeyPatch, trouble: DiskTrouble | None = None) -> None:
         self._synced: dict[int, bytes] = {}
         """The content of each file as it was synced last, by its inode."""
         sync = os.fsync
 
         def synced(descriptor: int) -> None:
+            if trouble is not None:
+                trouble.strike()
             sync(descriptor)
             status = os.fstat(descriptor)
             if stat.S_ISREG(status.st_mode):
