@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from typing_extensions import override
@@ -36,6 +36,10 @@ class Instance:
     exit_code: int
     given: tuple[bytes, ...] = ()
     """The values of its environment."""
+    image_id: str = ""
+    """What the image meant when it was created. Empty where nobody knows."""
+    asked_at: float = 0.0
+    """When its start was asked for, of one that starts now. Otherwise 0."""
 
 
 class Witness:
@@ -101,6 +105,7 @@ class Machine(FakeMachine):
             finished_at=one.finished_at / 1e9,
             exit_code=one.exit_code,
             given=tuple(each.value for each in config.envs),
+            image_id=one.image_id,
         )
 
     def running(self) -> Iterator[FakeContainer]:
@@ -116,7 +121,8 @@ class Machine(FakeMachine):
     @override
     def start_container(self, container_id: str) -> None:
         super().start_container(container_id)
-        self.witness.starts(self.instance(self.containers[container_id]))
+        one = self.instance(self.containers[container_id])
+        self.witness.starts(replace(one, asked_at=(self.called_at or self.now()) / 1e9))
 
     @override
     def stop_container(

@@ -103,6 +103,7 @@ def _broken(history: History, node: Node, luck: random.Random, power: Power) -> 
     _settle_others(node.machine)
     oracle.moves()
     world = World(node, oracle, {}, luck, power)
+    node.service.when_spoilt = world.troubles
     node.advance(5.0)
     for each in OBJECTS:
         if luck.random() < 0.7:

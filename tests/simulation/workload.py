@@ -22,6 +22,7 @@ KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "hooked": {"containers": ["hooked"]},
     "crashing": {"containers": ["crashing"]},
     "aging": {"containers": ["aging"]},
+    "pulled": {"containers": ["crashing", "main"], "pull": "Always"},
     "prepared": {"initContainers": ["first", "second"], "containers": ["main"]},
     "unprepared": {"initContainers": ["failing"], "containers": ["main"]},
     "job": {"containers": ["done", "failed"], "restartPolicy": "Never"},
@@ -86,7 +87,9 @@ def pod_of(name: str, uid: str, kind: str, random_: random.Random) -> Pod:
     }
     for group in ("initContainers", "containers"):
         if group in made:
-            spec[group] = [_container(each) for each in made[group]]
+            spec[group] = [
+                _container(each, made.get("pull", "IfNotPresent")) for each in made[group]
+            ]
     for each in made.get("reads", ()):
         _read(spec, *each.split())
     return make_pod(name, uid=uid, source="http", labels={"kind": kind}, spec=spec)
@@ -135,10 +138,10 @@ def rests(pod: Pod) -> bool:
     }
 
 
-def _container(name: str) -> dict[str, Any]:
+def _container(name: str, pull: str) -> dict[str, Any]:
     made: dict[str, Any] = {
         "name": name,
         "image": IMAGES[0],
-        "imagePullPolicy": "IfNotPresent",
+        "imagePullPolicy": pull,
     }
     return made | ({"lifecycle": HOOK} if name == "hooked" else {})

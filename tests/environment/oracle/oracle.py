@@ -16,13 +16,20 @@ from tests.environment.oracle.objects import Given
 from tests.environment.oracle.rule import Rule, Wishes
 from tests.environment.oracle.shown import AddressStays, NeverBack, NoSecret
 from tests.environment.oracle.sources import LastListed
-from tests.environment.oracle.starts import BackOff, InitFirst, OneInstance, Policy, Wanted
+from tests.environment.oracle.starts import (
+    BackOff,
+    InitFirst,
+    MeantImage,
+    OneInstance,
+    Policy,
+    Wanted,
+)
 from tests.environment.oracle.stops import AfterHook, GraceShrinks, OthersStay, StopWanted
 from tests.support.apiserver.history import Change
 from tests.support.apiserver.paths import NODE
 
 RULES: Final[tuple[type[Rule], ...]] = (
-    *(OneInstance, Wanted, InitFirst, Policy, BackOff),
+    *(OneInstance, Wanted, MeantImage, InitFirst, Policy, BackOff),
     *(StopWanted, GraceShrinks, AfterHook, OthersStay),
     *(AddressStays, NeverBack, NoSecret),
     *(OnlyOurs, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),

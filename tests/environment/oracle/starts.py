@@ -48,8 +48,23 @@ class Wanted(Rule):
     @override
     def starts(self, one: Instance) -> None:
         since = self.wishes.known_since(self.wishes.unwanted_at.get(one.uid, math.inf))
-        if self.wishes.now() - since > IN_FLIGHT:
+        if (one.asked_at or self.wishes.now()) - since > IN_FLIGHT:
             self.broken(f"{one.name} of {one.uid} starts though nobody wants the pod")
+
+
+class MeantImage(Rule):
+    """A container that starts is made of what its image means then, or means where it is pulled from."""
+
+    @override
+    def starts(self, one: Instance) -> None:
+        policy = self.wishes.container(one.uid, one.name).get("imagePullPolicy")
+        meant, since = self.runtime.meaning(one.image, is_pulled=policy == "Always")
+        now = self.wishes.now()
+        is_late = now - since > IN_FLIGHT and now - self.wishes.troubled_at > CALM
+        if meant and is_late and one.image_id != meant:
+            self.broken(
+                f"{one.name} of {one.uid} starts with {one.image_id[-4:]}, not {meant[-4:]}"
+            )
 
 
 class InitFirst(Rule):

@@ -55,6 +55,8 @@ class InContainers(Runtime):
             self.machine.images[image] = f"sha256:{number + 7:0>64x}"
         self.service = FakeCri(self.machine, outside.later)
         self.disk = CountedDisk()
+        self.pushed_at: dict[str, float] = {}
+        """When names of images came to mean what they mean in the registry."""
         self._wire: FakeWire | None = None
 
     @property
@@ -100,6 +102,18 @@ class InContainers(Runtime):
             if each.sandbox_id in sandboxes
         }
         return sandboxes | containers
+
+    @override
+    def meaning(self, image: str, *, is_pulled: bool) -> tuple[str, float]:
+        machine = self.machine
+        if is_pulled and image in machine.registry:
+            return machine.registry[image], self.pushed_at[image]
+        return machine.images.get(image, ""), machine.moved_at.get(image, 0) / 1e9
+
+    def push(self, image: str, image_id: str) -> None:
+        """Have the name of an image mean another one where images are pulled from."""
+        self.machine.registry[image] = image_id
+        self.pushed_at[image] = self.wall
 
     @override
     def newest_ids(self, uid: str) -> Mapping[str, str]:

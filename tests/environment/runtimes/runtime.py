@@ -50,6 +50,14 @@ class Runtime(ABC):
         """Return what is no pod of ours, and how it is."""
         return {}
 
+    def meaning(self, image: str, *, is_pulled: bool) -> tuple[str, float]:
+        """Return the id that the name of an image means, if it is pulled anew or not, and since when.
+
+        Empty where nobody knows.
+        """
+        del image, is_pulled
+        return "", 0.0
+
     def newest_ids(self, uid: str) -> Mapping[str, str]:
         """Return the ids of a pod's newest instances that were started, as they are shown, by container."""
         del uid

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.environment.machine import NOBODYS
+from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.events.event import Kinds, World
 from tests.support.cri.fake_machine import KILLED
 
@@ -57,6 +58,15 @@ def _lose_sandboxes(world: World) -> None:
             machine.kill_pause(sandbox.id)
 
 
+def _move_tag(world: World) -> None:
+    """Have the name of an image mean another one: in the registry, or here, since somebody has pulled it."""
+    image, image_id = world.random.choice(IMAGES), f"sha256:{world.random.randrange(1 << 30):0>64x}"
+    if world.random.random() < 0.5:
+        world.node.containers.push(image, image_id)
+    else:
+        world.node.machine.move_tag(image, image_id)
+
+
 MACHINE: Final[Kinds] = {
     "a container ends": (6, _end),
     "a container runs out of memory": (2, _run_out_of_memory),
@@ -65,4 +75,5 @@ MACHINE: Final[Kinds] = {
     "a sandbox ends": (2, _lose_sandbox),
     "a container loses its sandbox": (2, _lose_all_but_one),
     "sandboxes end together": (1, _lose_sandboxes),
+    "a tag moves": (3, _move_tag),
 }

@@ -12,7 +12,7 @@ from tests.support.cri.fake_wire import BROKEN, TOO_LATE
 METHODS: Final = (
     *("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus", "ListPodSandbox"),
     *("CreateContainer", "StartContainer", "StopContainer", "RemoveContainer"),
-    *("ListContainers", "ContainerStatus", "ImageStatus", "Version"),
+    *("ListContainers", "ContainerStatus", "ImageStatus", "PullImage", "Version"),
 )
 
 

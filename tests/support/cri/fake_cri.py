@@ -72,6 +72,8 @@ class FakeCri:
     asked: list[tuple[str, Message]] = field(default_factory=list)
     """Every call: its method and its request."""
     streams: list[FakeStream] = field(default_factory=list)
+    when_spoilt: Callable[[], object] = lambda: None
+    """Is called whenever a fault strikes, and whenever something is done late."""
     execs: dict[tuple[str, ...], tuple[int, str]] = field(default_factory=dict)
     """What commands answer in containers; an empty success for all others."""
 
@@ -92,6 +94,7 @@ class FakeCri:
             self._carry_out(method, request, answer)
             return
 
+        self.when_spoilt()
         self._spoil(fault, method, request, answer)
 
     def follow(
@@ -165,12 +168,15 @@ class FakeCri:
         if name:
             self.machine.reserved[name] = "a call under way"
 
-        boots = self.machine.boots
+        machine, boots, called_at = self.machine, self.machine.boots, self.machine.now()
 
         def effect() -> None:
-            if self.machine.boots == boots:
-                self.machine.reserved.pop(name, None)
+            if machine.boots == boots:
+                self.when_spoilt()
+                machine.reserved.pop(name, None)
+                machine.called_at = called_at
                 self._carry_out(method, request, answer)
+                machine.called_at = 0
 
         self._after(after, effect)
 

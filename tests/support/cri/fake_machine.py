@@ -73,6 +73,8 @@ class FakeContainer:
     config: cri.ContainerConfig
     behaviour: Behaviour
     created_at: int
+    image_id: str = ""
+    """What its image meant when it was created."""
     state: cri.ContainerState = cri.CONTAINER_CREATED
     started_at: int = 0
     finished_at: int = 0
@@ -104,12 +106,18 @@ class FakeMachine:
     def __init__(
         self, now: Callable[[], int], later: Callable[[float, Callable[[], None]], object]
     ) -> None:
-        self._now = now
+        self.now = now
         self._later = later
         self.sandboxes: dict[str, FakeSandbox] = {}
         self.containers: dict[str, FakeContainer] = {}
         self.images: dict[str, str] = {}
         """Ids by name."""
+        self.untagged: set[str] = set()
+        """Ids of images that no name means any more. They stay until they are removed."""
+        self.moved_at: dict[str, int] = {}
+        """When names came to mean what they mean."""
+        self.registry: dict[str, str] = {}
+        """What names mean where images are pulled from, of those that a pull changes."""
         self.behaviours: dict[str, Behaviour] = {}
         """By name of the container; ``RUNS`` for all others."""
         self.reserved: dict[str, str] = {}
@@ -117,6 +125,8 @@ class FakeMachine:
         self.tell: Callable[[Happening], None] = lambda _: None
         self._ids = itertools.count(1)
         self.ids_begin_with = "c0ffee"
+        self.called_at = 0
+        """When that was asked for which is done now, in nanoseconds; 0 if just now."""
         self.boots = 0
         """How often the power has gone."""
         self.is_ready = True
@@ -133,7 +143,7 @@ class FakeMachine:
             config=config,
             handler=handler,
             ip=f"10.88.{(number := next(self._addresses)) // 256}.{number % 256}",
-            created_at=self._now(),
+            created_at=self.now(),
         )
         self.sandboxes[made.id] = made
         self._happens(cri.CONTAINER_CREATED_EVENT, made.id, made.id)
@@ -204,12 +214,15 @@ class FakeMachine:
         sandbox = self._sandbox(sandbox_id)
         if sandbox.state != cri.SANDBOX_READY:
             raise CriError(RpcCode.NOT_FOUND, f"sandbox container {sandbox_id!r} is not running")
-        if self.image_id(config.image.image) is None:
+        image_id = self.image_id(config.image.image)
+        if image_id is None:
             raise CriError(RpcCode.NOT_FOUND, f"failed to resolve image {config.image.image!r}")
         name = container_name(config, sandbox.config)
         self._refuse_taken("container", name)
         behaviour = self.behaviours.get(config.metadata.name, RUNS)
-        made = FakeContainer(self._new_id(), name, sandbox_id, config, behaviour, self._now())
+        made = FakeContainer(
+            self._new_id(), name, sandbox_id, config, behaviour, self.now(), image_id
+        )
         self.containers[made.id] = made
         self._happens(cri.CONTAINER_CREATED_EVENT, made.id, sandbox_id)
         return made.id
@@ -227,7 +240,7 @@ class FakeMachine:
             self._exit(container, 128, "StartError")
             self._settle(container)
             raise CriError(RpcCode.OTHER, f"OCI start failed: {container.message}")
-        container.state, container.started_at = cri.CONTAINER_RUNNING, self._now()
+        container.state, container.started_at = cri.CONTAINER_RUNNING, self.now()
         self._happens(cri.CONTAINER_STARTED_EVENT, container_id, container.sandbox_id)
         if container.behaviour.run_for is not None:
             self._later(container.behaviour.run_for, lambda: self._ends_by_itself(container_id))
@@ -286,7 +299,7 @@ class FakeMachine:
             finished_at=container.finished_at if has_exited else 0,
             exit_code=container.exit_code if has_exited else 0,
             image=config.image,
-            image_ref=self.image_id(config.image.image) or "",
+            image_ref=container.image_id,
             reason=container.reason if has_exited else "",
             message=container.message,
             labels=config.labels,
@@ -318,7 +331,19 @@ class FakeMachine:
 
     def image_id(self, image: str) -> str | None:
         """Return the id of an image, by its name or its id; None if it is not there."""
-        return image if image in self.images.values() else self.images.get(image)
+        is_id = image in self.untagged or image in self.images.values()
+        return image if is_id else self.images.get(image)
+
+    def move_tag(self, name: str, image_id: str) -> None:
+        """Have a name mean another image. The one before stays, and is found by its id."""
+        before = self.images.get(name)
+        if before == image_id:
+            return
+        self.images[name] = image_id
+        self.moved_at[name] = self.now()
+        self.untagged.discard(image_id)
+        if before is not None and before not in self.images.values():
+            self.untagged.add(before)
 
     # --- power -----------------------------------------------------------------------------------------
 
@@ -368,7 +393,7 @@ class FakeMachine:
         self, container: FakeContainer, exit_code: int, reason: str = "", *, oom: bool = False
     ) -> None:
         container.has_ended = True
-        container.exit_code, container.finished_at = exit_code, self._now()
+        container.exit_code, container.finished_at = exit_code, self.now()
         container.reason = reason or ("Completed" if exit_code == 0 else "Error")
         self.tell(
             Happening(
@@ -387,7 +412,7 @@ class FakeMachine:
             container.state = cri.CONTAINER_EXITED
 
     def _happens(self, kind: cri.ContainerEventType, some_id: str, sandbox_id: str) -> None:
-        self.tell(Happening(kind, some_id, sandbox_id, at=self._now()))
+        self.tell(Happening(kind, some_id, sandbox_id, at=self.now()))
 
     def _sandbox(self, sandbox_id: str) -> FakeSandbox:
         if sandbox_id not in self.sandboxes:

@@ -129,6 +129,7 @@ def _list_images(machine: FakeMachine, _: cri.ListImagesRequest) -> cri.ListImag
         cri.Image(id=image_id, repo_tags=[name], size=1000)
         for name, image_id in machine.images.items()
     ]
+    images += [cri.Image(id=image_id, size=1000) for image_id in sorted(machine.untagged)]
     return cri.ListImagesResponse(images=images)
 
 
@@ -143,13 +144,16 @@ def _pull_image(machine: FakeMachine, request: cri.PullImageRequest) -> cri.Pull
     name = request.image.image
     if ".invalid/" in name:
         raise CriError(RpcCode.OTHER, f"failed to pull {name}: no such host")
-    image_id = machine.images.setdefault(name, f"sha256:{sha256(name.encode()).hexdigest()}")
+    usual = machine.images.get(name) or f"sha256:{sha256(name.encode()).hexdigest()}"
+    image_id = machine.registry.get(name, usual)
+    machine.move_tag(name, image_id)
     return cri.PullImageResponse(image_ref=image_id)
 
 
 def _remove_image(machine: FakeMachine, request: cri.RemoveImageRequest) -> cri.RemoveImageResponse:
     gone = machine.image_id(request.image.image)
     machine.images = {k: v for k, v in machine.images.items() if v != gone}
+    machine.untagged -= {gone or ""}
     return cri.RemoveImageResponse()
 
 
