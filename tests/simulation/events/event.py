@@ -41,8 +41,8 @@ class World:
     """The UIDs of the pods that are wanted, by name."""
     random: random.Random
     """The luck of the event that happens."""
-    power: Power
-    """What the disk keeps when it goes."""
+    power: Power | None = None
+    """What the disk keeps when it goes. None where it never goes."""
     made: int = 0
     """How many pods there have been."""
     said: int = 0

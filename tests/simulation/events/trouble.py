@@ -23,7 +23,9 @@ def _fault(world: World) -> None:
         method=random_.choice(METHODS), delay=random_.choice([0.0, 0.05, 0.7, 3.0, NEVER])
     )
     fault.failure = random_.choice([BROKEN, TOO_LATE, None])
-    if fault.delay == NEVER:
+    if fault.method == "PullImage":
+        fault.failure, fault.delay = BROKEN, 3.0  # a pull has an hour: it is not waited for here
+    elif fault.delay == NEVER:
         fault.failure = None  # the caller gives up when its deadline has come
     fault.effect_after = random_.choice([0.0, 0.3, 4.0, 70.0, 300.0, NEVER])
     fault.leaves_half = fault.failure is not None and random_.random() < 0.3
@@ -78,6 +80,7 @@ def _die(world: World) -> None:
 
 
 def _lose_power(world: World) -> None:
+    assert world.power is not None
     world.troubles()
     world.oracle.wishes.killed_at = world.node.wall
     world.node.loses_power(world.power)
