@@ -46,6 +46,14 @@ class Wishes:
     bound: set[str] = field(default_factory=set)
     """UIDs of pods that are bound to the node at the API server."""
 
+    def note_kill(self, at: float) -> None:
+        """Note that the agent got a SIGKILL, and lives again from ``at`` on.
+
+        What became of a pod that was being removed, and was told to nobody yet, is lost then (rule V12).
+        """
+        self.killed_at = at
+        self.touched |= set(self.unwanted_at)
+
     def wants(self, uid: str) -> bool:
         """Return whether somebody wants the pod."""
         return uid in self.pods and uid not in self.unwanted_at

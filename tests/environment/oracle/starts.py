@@ -115,9 +115,10 @@ class BackOff(Rule):
     """The first restart is at once, each further one 10 s, 20 s, to 300 s after the exit.
 
     What is configured as the longest pause takes the place of 300 s.
-    Another image begins anew. Ten minutes of running since the last restart forgive earlier exits. Of a pod
-    that lived through a SIGKILL of the agent, or that others have touched, nothing is said: what was waited
-    for is guessed then. The same holds for a pod that has an image again which it had before.
+    A start that failed is an exit, too: there may have been one that nobody sees on the machine, while
+    calls failed. Another image begins anew. Ten minutes of running since the last restart forgive earlier
+    exits. Of a pod that lived through a SIGKILL of the agent, or that others have touched, nothing is said:
+    what was waited for is guessed then. The same holds for a pod that has an image again which it had before.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -145,6 +146,8 @@ class BackOff(Rule):
         said = f"{one.name} of {one.uid} starts {waited:.1f} s after its exit, not {pause:.0f}"
         if waited < pause - 0.1:
             self.broken(said)
+        if self.wishes.troubled_at > past[0].started_at - CALM:
+            pause = min(self.wishes.longest_pause, pause * 2 or FIRST_PAUSE)
         if waited > pause + LATE and self.wishes.now() - self.wishes.troubled_at > CALM + waited:
             self.broken(said)
 

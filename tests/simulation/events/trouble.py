@@ -67,7 +67,7 @@ def _crash_amid(world: World) -> None:
 
 def _kill(world: World) -> None:
     world.troubles()
-    world.oracle.wishes.killed_at = world.node.wall
+    world.oracle.wishes.note_kill(world.node.wall)
     world.node.is_killed()
 
 
@@ -75,14 +75,14 @@ def _die(world: World) -> None:
     """Have no agent for a while in which the machine goes on."""
     world.troubles()
     pause = world.random.choice([0.3, 5.0, 70.0, 700.0])
-    world.oracle.wishes.killed_at = world.node.wall + pause
+    world.oracle.wishes.note_kill(world.node.wall + pause)
     world.node.is_dead_for(pause)
 
 
 def _lose_power(world: World) -> None:
     assert world.power is not None
     world.troubles()
-    world.oracle.wishes.killed_at = world.node.wall
+    world.oracle.wishes.note_kill(world.node.wall)
     world.node.loses_power(world.power)
 
 
