@@ -37,7 +37,7 @@ POD = cri_pod()
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[FakeCriServer]:
     with cri_server(tmp_path / "cri.sock") as server:
-        server.machine.images[IMAGE] = f"sha256:{7:0>64x}"
+        server.machine.images.ids[IMAGE] = f"sha256:{7:0>64x}"
         yield server
 
 

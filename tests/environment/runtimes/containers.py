@@ -52,7 +52,7 @@ class InContainers(Runtime):
         super().__init__(outside)
         self.machine = Machine(lambda: int(self.wall * 1_000_000_000), outside.later)
         for number, image in enumerate(IMAGES):
-            self.machine.images[image] = f"sha256:{number + 7:0>64x}"
+            self.machine.images.ids[image] = f"sha256:{number + 7:0>64x}"
         self.service = FakeCri(self.machine, outside.later)
         self.disk = CountedDisk()
         self.pushed_at: dict[str, float] = {}
@@ -105,14 +105,14 @@ class InContainers(Runtime):
 
     @override
     def meaning(self, image: str, *, is_pulled: bool) -> tuple[str, float]:
-        machine = self.machine
-        if is_pulled and image in machine.registry:
-            return machine.registry[image], self.pushed_at[image]
-        return machine.images.get(image, ""), machine.moved_at.get(image, 0) / 1e9
+        images = self.machine.images
+        if is_pulled and image in images.registry:
+            return images.registry[image], self.pushed_at[image]
+        return images.ids.get(image, ""), images.moved_at.get(image, 0) / 1e9
 
     def push(self, image: str, image_id: str) -> None:
         """Have the name of an image mean another one where images are pulled from."""
-        self.machine.registry[image] = image_id
+        self.machine.images.registry[image] = image_id
         self.pushed_at[image] = self.wall
 
     @override

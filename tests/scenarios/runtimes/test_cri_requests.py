@@ -375,7 +375,7 @@ def test_a_container_has_the_image_that_its_name_means_when_it_is_created() -> N
     with cri_stage() as stage:
         for image in (old, new):
             # Somebody gives the name to another image; the one before stays, by its other name.
-            stage.machine.images |= {IMAGE: image, f"mirror.example/{image[-1]}:1": image}
+            stage.machine.images.ids |= {IMAGE: image, f"mirror.example/{image[-1]}:1": image}
             container = stage.started(POD, attempt=int(image[-1]))
             assert stage.machine.containers[bare(container)].config.image.image == image
 

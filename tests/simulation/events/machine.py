@@ -64,7 +64,7 @@ def _move_tag(world: World) -> None:
     if world.random.random() < 0.5:
         world.node.containers.push(image, image_id)
     else:
-        world.node.machine.move_tag(image, image_id)
+        world.node.machine.images.move(image, image_id)
 
 
 MACHINE: Final[Kinds] = {

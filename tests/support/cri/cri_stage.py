@@ -132,7 +132,7 @@ class CriStage:
 
     def __init__(self, folder: Path, runtime: Runtime | None = None) -> None:
         self.machine = FakeMachine(self._nanoseconds, self.later)
-        self.machine.images[IMAGE] = f"sha256:{7:0>64x}"
+        self.machine.images.ids[IMAGE] = f"sha256:{7:0>64x}"
         self.cri = FakeCri(self.machine, self.later)
         self.wire = FakeWire(self.cri, self.later)
         self.parts = CriParts(folder, self.wire)

@@ -1,4 +1,4 @@
-"""Sandboxes, containers and images of a runtime in memory, as containerd keeps them.
+"""Sandboxes and containers of a runtime in memory, as containerd keeps them.
 
 Names are reserved by attempt, what exits is said to run for a while longer, and nothing comes back.
 """
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
+from tests.support.cri.fake_images import FakeImages
 
 SECOND: Final = 1_000_000_000
 KILLED: Final = 137
@@ -110,14 +111,7 @@ class FakeMachine:
         self._later = later
         self.sandboxes: dict[str, FakeSandbox] = {}
         self.containers: dict[str, FakeContainer] = {}
-        self.images: dict[str, str] = {}
-        """Ids by name."""
-        self.untagged: set[str] = set()
-        """Ids of images that no name means any more. They stay until they are removed."""
-        self.moved_at: dict[str, int] = {}
-        """When names came to mean what they mean."""
-        self.registry: dict[str, str] = {}
-        """What names mean where images are pulled from, of those that a pull changes."""
+        self.images = FakeImages(now)
         self.behaviours: dict[str, Behaviour] = {}
         """By name of the container; ``RUNS`` for all others."""
         self.reserved: dict[str, str] = {}
@@ -214,7 +208,7 @@ class FakeMachine:
         sandbox = self._sandbox(sandbox_id)
         if sandbox.state != cri.SANDBOX_READY:
             raise CriError(RpcCode.NOT_FOUND, f"sandbox container {sandbox_id!r} is not running")
-        image_id = self.image_id(config.image.image)
+        image_id = self.images.id_of(config.image.image)
         if image_id is None:
             raise CriError(RpcCode.NOT_FOUND, f"failed to resolve image {config.image.image!r}")
         name = container_name(config, sandbox.config)
@@ -326,24 +320,6 @@ class FakeMachine:
     def containers_in(self, sandbox_id: str) -> list[FakeContainer]:
         """Return the containers of a sandbox."""
         return [each for each in self.containers.values() if each.sandbox_id == sandbox_id]
-
-    # --- images ----------------------------------------------------------------------------------------
-
-    def image_id(self, image: str) -> str | None:
-        """Return the id of an image, by its name or its id; None if it is not there."""
-        is_id = image in self.untagged or image in self.images.values()
-        return image if is_id else self.images.get(image)
-
-    def move_tag(self, name: str, image_id: str) -> None:
-        """Have a name mean another image. The one before stays, and is found by its id."""
-        before = self.images.get(name)
-        if before == image_id:
-            return
-        self.images[name] = image_id
-        self.moved_at[name] = self.now()
-        self.untagged.discard(image_id)
-        if before is not None and before not in self.images.values():
-            self.untagged.add(before)
 
     # --- power -----------------------------------------------------------------------------------------
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Any, Final
 
 from google.protobuf.message import Message
 
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode
+from tests.support.cri.fake_images import SIZE
 from tests.support.cri.fake_machine import CriError, FakeMachine
 
 
@@ -125,35 +125,25 @@ def _reopen_container_log(
 
 
 def _list_images(machine: FakeMachine, _: cri.ListImagesRequest) -> cri.ListImagesResponse:
-    images = [
-        cri.Image(id=image_id, repo_tags=[name], size=1000)
-        for name, image_id in machine.images.items()
-    ]
-    images += [cri.Image(id=image_id, size=1000) for image_id in sorted(machine.untagged)]
-    return cri.ListImagesResponse(images=images)
+    return cri.ListImagesResponse(images=machine.images.listed())
 
 
 def _image_status(machine: FakeMachine, request: cri.ImageStatusRequest) -> cri.ImageStatusResponse:
-    found = machine.image_id(request.image.image)
+    found = machine.images.id_of(request.image.image)
     if found is None:
         return cri.ImageStatusResponse()
-    return cri.ImageStatusResponse(image=cri.Image(id=found, size=1000))
+    return cri.ImageStatusResponse(image=cri.Image(id=found, size=SIZE))
 
 
 def _pull_image(machine: FakeMachine, request: cri.PullImageRequest) -> cri.PullImageResponse:
     name = request.image.image
     if ".invalid/" in name:
         raise CriError(RpcCode.OTHER, f"failed to pull {name}: no such host")
-    usual = machine.images.get(name) or f"sha256:{sha256(name.encode()).hexdigest()}"
-    image_id = machine.registry.get(name, usual)
-    machine.move_tag(name, image_id)
-    return cri.PullImageResponse(image_ref=image_id)
+    return cri.PullImageResponse(image_ref=machine.images.pull(name))
 
 
 def _remove_image(machine: FakeMachine, request: cri.RemoveImageRequest) -> cri.RemoveImageResponse:
-    gone = machine.image_id(request.image.image)
-    machine.images = {k: v for k, v in machine.images.items() if v != gone}
-    machine.untagged -= {gone or ""}
+    machine.images.remove(request.image.image)
     return cri.RemoveImageResponse()
 
 

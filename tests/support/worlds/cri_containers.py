@@ -35,7 +35,7 @@ class CriWorld(World):
 
     def __init__(self, run: StoryRun) -> None:
         self.machine = FakeMachine(self._nanoseconds, self._later)
-        self.machine.images[IMAGE] = f"sha256:{7:0>64x}"
+        self.machine.images.ids[IMAGE] = f"sha256:{7:0>64x}"
         self.machine.behaviours["job"] = Behaviour(run_for=1.0, exit_code=3)
         self.service = FakeCri(self.machine, self._later)
         self.wire = FakeWire(self.service, self._later)
