@@ -152,7 +152,8 @@ def test_a_node_creates_a_mirror_pod_and_deletes_it(api_server: Subject, uid: st
     assert made["metadata"]["ownerReferences"] == [owner(uid)]
     assert made["metadata"]["annotations"] == {CONFIG_MIRROR: "h1"}
     preconditions = {"uid": made["metadata"]["uid"]}
-    api_server.node.handle(delete(MIRROR, gracePeriodSeconds=0, preconditions=preconditions))
+    # NodeRestriction looks into a cache, which may not have the pod for a moment.
+    eventually(api_server.node, delete(MIRROR, gracePeriodSeconds=0, preconditions=preconditions))
     assert refusal(api_server.admin, get(MIRROR)) == (404, "NotFound")
 
 

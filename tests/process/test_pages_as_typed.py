@@ -164,10 +164,11 @@ def test_the_metrics_are_written_for_a_textfile_collector_as_the_page_on_alerts_
         (("first", "..."), "first\n", True),
         (("first", "..."), "second\nfirst\n", False),
         (("first",), "first\nsecond\n", False),
+        (("Mon Nov 23 02:13:46",), "Thu Jan  1 12:00:00\n", True),
         (("folded", "here"), "folded here\n", True),
     ],
 )
-def test_what_a_terminal_shows_fits_its_page_but_for_numbers_and_folds(
+def test_what_a_terminal_shows_fits_its_page_but_for_numbers_days_and_folds(
     page: tuple[str, ...], shown: str, *, fits: bool
 ) -> None:
     assert shows_the_same(page, shown) is fits

@@ -30,6 +30,8 @@ VARIES: Final = re.compile(
     r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?\b"  # a moment
     r"|\b(?=[0-9a-f-]*\d)[0-9a-f]{8}(?:[0-9a-f-]*[0-9a-f])?\b"  # a UID
     r"|\b(?:\d+(?:\.\d+)?(?:ms|[dhms])?)+\b"  # a number, an age
+    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b"  # of what ``date`` says
+    r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
 )
 """What differs each time."""
 
@@ -76,7 +78,7 @@ def section(text: str) -> str:
 def shows_the_same(expected: tuple[str, ...], shown: str) -> bool:
     """Return whether a terminal shows what the page says, wherever its lines are folded.
 
-    Numbers, ages and UIDs may differ. A line ``...`` is any lines.
+    Numbers, ages, days and UIDs may differ. A line ``...`` is any lines.
     """
     pattern = r"\s*"
     for word in _counted(" ".join(expected)).split():
