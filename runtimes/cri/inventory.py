@@ -2,7 +2,8 @@
 
 Two things teach it: the answer of an operation, which knows what it did, and a look, which lists and takes
 time. A look that began before an operation's answer says nothing about what that operation did. So each entry
-remembers when it was taught, as a number that grows, and a look changes only what is older than the look.
+remembers when it was taught, as a number that grows, and a look changes only what is older than the look. A
+look at everything may end after one at a pod that began later: then it says nothing of that pod.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ class CriInventory:
         """Whose each sandbox and each container is."""
         self._taught: dict[str, int] = {}
         """When an operation last taught something of an id; also of one that was removed."""
+        self._looked: dict[PodUid | None, int] = {}
+        """When the newest look began at each pod, and at everything, that was taken."""
         self._moment = 0
 
     # --- what is asked ---------------------------------------------------------------------------------
@@ -80,10 +83,6 @@ class CriInventory:
     def __contains__(self, uid: PodUid) -> bool:
         """Whether there is anything of the pod."""
         return uid in self._pods
-
-    def moment(self) -> int:
-        """Return the number of this moment, for a look that begins."""
-        return self._moment
 
     def owner(self, some_id: str) -> PodUid | None:
         """Return whose the sandbox or the container is; None if it is not known."""
@@ -114,6 +113,11 @@ class CriInventory:
         return tuple(each for pod in self._pods.values() for each in _contents(pod))
 
     # --- what teaches it -------------------------------------------------------------------------------
+
+    def begin_look(self) -> int:
+        """Return the number of this moment, for a look that begins. Each look has another one."""
+        self._moment += 1
+        return self._moment
 
     def note_sandbox(self, seen: SandboxSeen) -> None:
         """Take that an operation has made or changed a sandbox."""
@@ -149,13 +153,17 @@ class CriInventory:
 
     def take(self, seen: Seen) -> tuple[PodUid, ...]:
         """Take what a look saw. Return the pods of which anything is different from before."""
+        newer = {uid for uid, began in self._looked.items() if began > seen.began}
+        if None in newer or seen.uid in newer:
+            return ()
+        self._looked[seen.uid] = seen.began
         changed: dict[PodUid, None] = {}
-        before = self._ids(seen.uid)
-        for sandbox in seen.sandboxes:
+        before = {each: uid for each, uid in self._ids(seen.uid).items() if uid not in newer}
+        for sandbox in (each for each in seen.sandboxes if each.pod.uid not in newer):
             before.pop(sandbox.observed.id, None)
             if self._is_older(sandbox.observed.id, seen) and self._put_sandbox(sandbox):
                 changed[sandbox.pod.uid] = None
-        for container in seen.containers:
+        for container in (each for each in seen.containers if each.uid not in newer):
             container_id = bare_id(container.observed.id)
             before.pop(container_id, None)
             if self._is_older(container_id, seen) and self._put_container(container):
@@ -166,9 +174,10 @@ class CriInventory:
                 changed[uid] = None
         return tuple(changed)
 
-    def forget_moments(self, before: int) -> None:
-        """Forget when things were taught up to this moment: every look that is out began later."""
-        self._taught = {each: moment for each, moment in self._taught.items() if moment > before}
+    def forget_moments(self) -> None:
+        """Forget when things were taught: no look is out, and every one that comes begins later."""
+        self._taught.clear()
+        self._looked.clear()
 
     # --- inside ----------------------------------------------------------------------------------------
 

@@ -139,7 +139,7 @@ class Pleg:
     def _forget_moments(self) -> None:
         """Let the inventory forget, unless a look is out that needs its memory."""
         if not any(map(_is_look, self._driver.purposes())):
-            self._inventory.forget_moments(self._inventory.moment())
+            self._inventory.forget_moments()
 
 
 def _is_look(purpose: Purpose) -> bool:

@@ -36,7 +36,7 @@ def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:
     container's sandbox is in their list, unless it was removed meanwhile, and its containers with it.
     """
     known = around.inventory
-    began = known.moment()
+    began = known.begin_look()
     containers = yield from call(rpcs.list_containers(uid))
     sandboxes = yield from call(rpcs.list_sandboxes(uid))
     if uid is None:

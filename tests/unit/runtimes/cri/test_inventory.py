@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import PodUid
 from messages.units import Timestamp
@@ -62,22 +64,48 @@ def test_a_look_tells_which_pods_have_changed_once() -> None:
 def test_a_look_that_began_before_something_was_done_says_nothing_of_it() -> None:
     known = CriInventory()
     known.take(all_seen(0))
-    began = known.moment()
+    began = known.begin_look()
     known.note_container(container())
     assert known.take(all_seen(began)) == ()
     assert known.container("c") is not None
-    began = known.moment()
+    began = known.begin_look()
     known.note_removed("c")
     known.take(all_seen(began, container()))
     assert known.container("c") is None
+
+
+def test_a_look_at_all_that_began_before_one_at_a_pod_says_nothing_of_that_pod() -> None:
+    known = CriInventory()
+    slow, quick = known.begin_look(), known.begin_look()
+    known.take(all_seen(quick, container(), uid=ONE))
+    nothing = Seen(uid=None, began=slow, sandboxes=(), containers=())
+    assert known.take(nothing) == ()
+    assert known.container("c") is not None
+    slow, quick = known.begin_look(), known.begin_look()
+    known.take(Seen(uid=ONE, began=quick, sandboxes=(), containers=()))
+    other = replace(container("d", uid=TWO), sandbox_id="t")
+    found = (sandbox(), sandbox("t", TWO))
+    assert known.take(
+        Seen(uid=None, began=slow, sandboxes=found, containers=(container(), other))
+    ) == (TWO,)
+    assert (known.contents(ONE), known.owner("d")) == ((), TWO)
+
+
+def test_a_look_at_a_pod_that_began_before_one_at_all_says_nothing() -> None:
+    known = CriInventory()
+    slow, quick = known.begin_look(), known.begin_look()
+    assert known.take(all_seen(quick, container())) == (ONE,)
+    assert known.take(Seen(uid=ONE, began=slow, sandboxes=(), containers=())) == ()
+    later = known.begin_look()
+    assert known.take(Seen(uid=ONE, began=later, sandboxes=(), containers=())) == (ONE,)
 
 
 def test_what_is_forgotten_of_moments_is_decided_by_the_next_look() -> None:
     known = CriInventory()
     known.note_sandbox(sandbox())
     known.note_container(container())
-    known.forget_moments(known.moment())
-    assert known.take(all_seen(known.moment())) == (ONE,)
+    known.forget_moments()
+    assert known.take(all_seen(known.begin_look())) == (ONE,)
     assert known.container("c") is None
 
 
@@ -94,7 +122,7 @@ def test_a_sandbox_that_is_removed_takes_its_containers_with_it() -> None:
 def test_a_look_that_began_before_a_sandbox_was_removed_brings_nothing_of_it_back() -> None:
     known = CriInventory()
     known.take(all_seen(0, container()))
-    began = known.moment()
+    began = known.begin_look()
     known.note_removed("s")
     assert known.take(all_seen(began, container())) == ()
     assert known.contents(ONE) == ()
