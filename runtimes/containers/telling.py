@@ -92,10 +92,12 @@ class PodTeller:
             self._send(record, news)
 
     def tell_trouble(self, record: RuntimeRecord, trouble: PodTrouble) -> None:
-        """Tell the trouble beside the last knowledge."""
+        """Tell the trouble beside what was told last, or what is known of a pod that nobody was told of."""
         if record.reply_to is None:
             return
-        before = record.told or PodObserved(uid=record.uid, mark=record.obeyed)
+        before = record.told or observed(
+            record.uid, record.obeyed, record.contents, {}, shape=record.shape
+        )
         news = replace(before, troubles=(trouble,))
         if news != before or record.tell_again:
             self._send(record, news)

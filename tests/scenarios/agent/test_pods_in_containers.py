@@ -48,3 +48,22 @@ def test_an_init_container_is_shown_as_it_runs_again_in_a_sandbox_that_was_seen_
     node.advance(5.0)
     assert shown(node, "initContainerStatuses", "first")["restartCount"] == 1
     assert shown(node, "containerStatuses", "main")["ready"]
+
+
+def test_a_pod_that_a_new_agent_hears_of_after_the_runtime_went_is_shown_as_the_runtime_had_it(
+    node: Node,
+) -> None:
+    node.lists([pod("plain")])
+    node.machine.end(next(node.machine.running()).id, 1)
+    node.advance(5.0)
+    before = shown(node, "containerStatuses", "main")
+    node.url.trouble = "no answer within 10 s"
+    node.is_killed()
+    node.advance(1.0)
+    node.wire.go_away()
+    node.url.trouble = ""
+    node.looks_again()
+    node.advance(1.0)
+    assert before["restartCount"] == 1
+    assert shown(node, "containerStatuses", "main") == before
+    node.wire.come_back()
