@@ -245,6 +245,7 @@ class HollowMachine:
         self.schedule.cancel(record.end)
         record.end = end
         self.schedule.add(end)
+        self.touched[record.sandbox.pod.uid] = None
         return end
 
     def signal(self, record: ContainerRecord, signal: str, at: Instant) -> bool:

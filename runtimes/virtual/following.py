@@ -65,10 +65,12 @@ def followed(
     before: FollowedPod | None,
     now: Timestamp,
     restarts_before: int = 0,
+    spec_run: JsonObject | None = None,
 ) -> Followed:
     """Return what is known of ``pod`` after ``report``, as far as it can be followed.
 
-    ``restarts_before`` are restarts that the provider does not know of.
+    ``restarts_before`` are restarts that the provider does not know of. ``spec_run`` is the specification
+    that it runs with, None for that of ``pod``.
     """
     phase = phase_of_report(report)
     if not report.phase and before is not None and before.phase is PodPhase.RUNNING:
@@ -76,7 +78,7 @@ def followed(
         phase = max(phase, before.phase, key=_ORDER.__getitem__)
     if before is not None and (back := _goes_back(before.phase, phase)):
         return Followed(before, (back,))
-    specified = containers_of(pod)
+    specified = _containers_in(spec_run if spec_run is not None else _spec_of(pod))
     # Of a pod that went while the agent was away there is no specification: it is only being stopped.
     complaints = [
         f"the pod has no container {quoted(name)}"
@@ -134,7 +136,15 @@ def state_of_report(container: ContainerReport) -> str:
 
 def containers_of(pod: Pod) -> dict[str, tuple[JsonObject, bool]]:
     """Return the containers of the specification, and whether each is an init container that ends."""
-    spec = pod.document.get("spec") or {}
+    return _containers_in(_spec_of(pod))
+
+
+def _spec_of(pod: Pod) -> JsonObject:
+    spec: JsonObject = pod.document.get("spec") or {}
+    return spec
+
+
+def _containers_in(spec: JsonObject) -> dict[str, tuple[JsonObject, bool]]:
     inits = {
         each["name"]: (each, not is_sidecar(each)) for each in spec.get("initContainers") or ()
     }

@@ -59,7 +59,8 @@ def take_report(
     if it.pod is None:
         it.pod = pod_of_report(it.uid, report)
     before = it.state
-    result = followed(it.pod, _hidden(report, it.objects), before, now, it.restarts_before)
+    told = _hidden(report, it.objects)
+    result = followed(it.pod, told, before, now, it.restarts_before, it.spec_run)
     it.state = result.pod
     return ReportNews(
         _not_said(it, result.complaints),

@@ -61,7 +61,7 @@ class VirtualPod:
     was_run: bool = False
     """The last ``run`` returned without an error."""
     spec_run: JsonObject | None = None
-    """The specification that was run, or updated to."""
+    """The specification that was to be run last, or updated to. None of what ran before the agent did."""
     stop_by: float | None = None
     """When the grace of the command ends."""
     stopping_by: float | None = None
@@ -182,6 +182,8 @@ def note_call(it: VirtualPod, method: Method, ends_by: float, now: Timestamp) ->
     if method is Method.RUN:
         note_lost(it, now)
         it.may_be_there, it.was_run = True, False
+        # Also a call that fails may have begun it.
+        it.spec_run = it.pod.document.get("spec") if it.pod is not None else None
     elif method is Method.STOP:
         it.stopping_by, it.was_stopped = ends_by, False
 

@@ -85,12 +85,13 @@ def test_a_stop_goes_on(file: Path) -> None:
     pod = hollow_pod(ignores_sigterm="true")
     with process(file) as stage:
         container = stage.started(pod)
+        stage.play.advance(1.0)  # its start is on record
         stage.send(StopContainer(id=container.id, grace=Seconds(30.0)))
         stage.play.advance(1.0)
     with process(file, at=10.0) as stage:
         assert everything(stage)["web"][0].state is ContainerState.RUNNING
-        stage.play.advance(21.0)
-        assert everything(stage)["web"][0].finished_at == EPOCH + 30.0
+        stage.play.advance(22.0)
+        assert everything(stage)["web"][0].finished_at == EPOCH + 31.0
 
 
 def test_addresses_that_are_in_use_are_not_given_again(file: Path) -> None:

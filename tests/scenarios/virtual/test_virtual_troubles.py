@@ -374,6 +374,28 @@ def test_a_changed_specification_is_passed_on_or_said_to_be_ignored(stage: Virtu
         assert able.last().troubles == ()
 
 
+def test_a_pod_that_runs_on_as_it_was_is_shown_with_the_image_that_it_runs(
+    stage: VirtualStage,
+) -> None:
+    stage.runs(make_pod("web", image="registry.example/web:1"))
+    edited_pod = make_pod("web", image="registry.example/web:2")
+    stage.runs(edited_pod)
+    stage.reports(edited_pod, PodReport("Running", ip="10.8.0.3"))
+    current = stage.last().containers["main"].current
+    assert current is not None
+    assert current.image == "registry.example/web:1"
+
+
+def test_a_pod_whose_run_failed_and_began_it_all_the_same_is_updated_when_it_changes() -> None:
+    with virtual_stage(AbleProvider()) as able:
+        pod = make_pod("web", image="registry.example/web:1")
+        able.provider.fail("run", OSError("reset"))
+        able.runs(pod)
+        able.reports(pod, "Running")
+        able.runs(make_pod("web", image="registry.example/web:2"))
+        assert able.provider.drain() == ["run web", "update web"]
+
+
 def test_a_liveness_probe_that_failed_is_said_to_have_no_effect(stage: VirtualStage) -> None:
     verdicts = {"main": ProbeVerdict(is_alive=False)}
     stage.tell(RunPod(pod=WEB, mark=stage.mark(), reply_to=stage.worker, verdicts=verdicts))
