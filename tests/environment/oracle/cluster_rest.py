@@ -80,7 +80,8 @@ def _brief(value: Any) -> Any:
 
 
 def _condition(status: dict[str, Any], kind: str) -> str:
-    return next((each["status"] for each in status["conditions"] if each["type"] == kind), "")
+    conditions = status.get("conditions", ())
+    return next((each["status"] for each in conditions if each["type"] == kind), "")
 
 
 def _volumes(node: Node, pods: list[Pod], wishes: Wishes) -> Iterator[str]:

@@ -1,0 +1,30 @@
+"""The oracle says what is broken in words, whatever it sees."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from tests.environment.node import Node, Sources
+from tests.environment.oracle.cluster_rest import restless_cluster
+from tests.environment.oracle.oracle import Oracle
+from tests.simulation.events.event import World
+from tests.simulation.workload import pod_of
+
+
+def test_a_mirror_without_any_condition_is_said_not_to_be_ready(tmp_path: Path) -> None:
+    node = Node(1, tmp_path, sources=Sources(cluster=True))
+    world = World(node, Oracle(node), {}, random.Random(1))
+    world.places["a"] = node.origins()[0]
+    world.brings("a", pod_of("a", "a-1", "plain", world.random))
+    world.tells(surely=True)
+    node.advance(10.0)
+    assert node.cluster is not None
+    assert list(restless_cluster(node, world.oracle.wishes)) == []
+    store = node.cluster.store
+    mirror = dict(store.get("pods", "default", "a-node1"))
+    del mirror["status"]["conditions"]
+    store.remove("pods", "default", "a-node1", grace=0)
+    store.add(mirror)
+    said = list(restless_cluster(node, world.oracle.wishes))
+    assert said == ["at the API server a-node1 is ready: , not True"]
