@@ -21,6 +21,7 @@ from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.machine import NOBODYS, Machine
 from tests.environment.node import USUAL, Node, NodeBounds, Sources
 from tests.environment.oracle.cost import (
+    BETWEEN,
     CostOfChange,
     cost_of,
     cost_of_change,
@@ -29,11 +30,19 @@ from tests.environment.oracle.cost import (
 )
 from tests.environment.oracle.oracle import Oracle
 from tests.environment.oracle.rest import restless
-from tests.environment.runtimes.containers import IMAGES
+from tests.environment.runtimes.containers import IMAGES, UNTOUCHED
 from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, World
 from tests.simulation.events.sources import mend_sources
-from tests.simulation.workload import OBJECTS, behaviours, bounds_of, pod_of, rests, sources_of
+from tests.simulation.workload import (
+    OBJECTS,
+    behaviours,
+    bounds_of,
+    pod_of,
+    rests,
+    sources_of,
+    with_image,
+)
 from tests.support.files.power import Power
 
 EVENTS: Final = 60
@@ -174,7 +183,7 @@ def _cost_of_rest(world: World, seconds: float) -> Iterator[str]:
         if not rests(pods[uid]):
             world.takes(name)
     world.tells()
-    world.node.advance(COMES_TO_REST_WITHIN)
+    world.node.advance(COMES_TO_REST_WITHIN + BETWEEN)
     first = cost_of(world.node, seconds)
     yield from dearer(world.node, first, cost_of(world.node, seconds))
     yield from unlike_fresh(world.node, cost_of_one_more(world), cost_of_first(world.node.sources))
@@ -185,7 +194,8 @@ def cost_of_one_more(world: World) -> CostOfChange:
 
     def change() -> None:
         world.places["new"] = world.node.origins()[0]
-        world.brings("new", pod_of("new", "new-1", "plain", random.Random(1)))
+        pod = pod_of("new", "new-1", "plain", random.Random(1))
+        world.brings("new", with_image(pod, UNTOUCHED))
         world.tells(surely=True)
 
     return cost_of_change(world.node, change, WHILE)

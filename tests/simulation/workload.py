@@ -110,13 +110,23 @@ def _read(spec: dict[str, Any], kind: str, name: str) -> None:
     mounts.append({"name": volume, "mountPath": f"/{volume}"})
 
 
+def may_change(pod: Pod) -> bool:
+    """Return whether the image of the pod may be changed."""
+    return pod.document["metadata"]["labels"]["kind"] in MAY_CHANGE
+
+
 def with_other_image(pod: Pod) -> Pod:
     """Return the pod with the other image in its first container; itself if its kind has to stay."""
-    document = deepcopy(dict(pod.document))
-    if document["metadata"]["labels"]["kind"] not in MAY_CHANGE:
+    if not may_change(pod):
         return pod
-    container = document["spec"]["containers"][0]
-    container["image"] = IMAGES[container["image"] == IMAGES[0]]
+    before = pod.document["spec"]["containers"][0]["image"]
+    return with_image(pod, IMAGES[before == IMAGES[0]])
+
+
+def with_image(pod: Pod, image: str) -> Pod:
+    """Return the pod with this image in its first container."""
+    document = deepcopy(dict(pod.document))
+    document["spec"]["containers"][0]["image"] = image
     return Pod.of(document)
 
 

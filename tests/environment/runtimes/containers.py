@@ -22,7 +22,9 @@ from tests.support.files.power import DiskTrouble
 from tests.support.runtimes.hooks_stage import HandMadeSockets
 
 IMAGES: Final = ("docker.io/library/busybox:1.36", "docker.io/library/busybox:1.37")
-"""The images that the machine has."""
+"""The images that pods have, and the machine, too."""
+UNTOUCHED: Final = "docker.io/library/busybox:1.38"
+"""An image of the machine that nobody pulls. After a pull whose end nobody knows, a pod has to pull."""
 
 
 class CountedDisk(DiskAtOnce):
@@ -51,7 +53,7 @@ class InContainers(Runtime):
     def __init__(self, outside: Outside) -> None:
         super().__init__(outside)
         self.machine = Machine(lambda: int(self.wall * 1_000_000_000), outside.later)
-        for number, image in enumerate(IMAGES):
+        for number, image in enumerate((*IMAGES, UNTOUCHED)):
             self.machine.images.ids[image] = f"sha256:{number + 7:0>64x}"
         self.service = FakeCri(self.machine, outside.later)
         self.disk = CountedDisk()
