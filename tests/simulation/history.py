@@ -113,6 +113,7 @@ def _broken(history: History, node: Node, luck: random.Random, power: Power) -> 
     oracle.moves()
     world = World(node, oracle, {}, luck, power)
     node.service.when_spoilt = world.troubles
+    node.containers.disk.trouble.when_struck = oracle.wishes.note_disk_failure
     node.advance(5.0)
     for each in OBJECTS:
         if luck.random() < 0.7:

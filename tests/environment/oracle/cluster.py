@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -35,23 +36,26 @@ class StatusNeverBack(Rule):
     """At the API server a final phase stays, nothing is Pending again, restarts are never counted down, and
     an address stays shown.
 
-    What others have removed is not counted any more, and what they wrote may go.
+    What others have removed is not counted any more, and what they wrote may go. The first status that an
+    agent writes after a SIGKILL knows nothing that could not be recorded.
     """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._written: dict[str, Mapping[str, Any]] = {}
+        self._written_at: dict[str, float] = {}
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
         if not is_agents or change.kind is not POD or change.is_gone:
             return
-        uid, status = shown_uid(change.after), change.after["status"]
-        before = self._written.get(change.after["metadata"]["uid"], {})
-        if uid not in self.wishes.touched and not self.wishes.is_forgotten(uid):
-            for what in self._worse(before, status):
+        uid, own = shown_uid(change.after), change.after["metadata"]["uid"]
+        status, wishes = change.after["status"], self.wishes
+        is_lost = wishes.is_unrecorded(uid, self._written_at.get(own, math.inf))
+        if uid not in wishes.touched and not wishes.is_forgotten(uid) and not is_lost:
+            for what in self._worse(self._written.get(own, {}), status):
                 self.broken(f"at the API server {uid} {what}")
-        self._written[change.after["metadata"]["uid"]] = status
+        self._written[own], self._written_at[own] = status, wishes.now()
 
     def _worse(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         before, after = old.get("phase", "Pending"), new.get("phase")

@@ -11,6 +11,8 @@ from messages.pods import Pod
 from tests.environment.machine import Instance, Witness
 from tests.environment.runtimes.runtime import Runtime
 
+WRITES_AGAIN_WITHIN: Final = 31.0
+"""Seconds after a write that the disk refused, within which it is tried again."""
 SETTLES_WITHIN: Final = 1.0
 """Seconds within which what people want, and the agent knows, has had its effects at the API server."""
 
@@ -45,12 +47,21 @@ class Wishes:
     """What each Secret and ConfigMap says now, by kind and name; empty if it is gone."""
     bound: set[str] = field(default_factory=set)
     """UIDs of pods that are bound to the node at the API server."""
+    disk_failed_at: float = -math.inf
+    """When the disk failed last."""
+    lacks_records: bool = False
+    """The agent that got the last SIGKILL may have had to write something that the disk had refused."""
+
+    def note_disk_failure(self) -> None:
+        """Note that the disk fails now."""
+        self.disk_failed_at = self.now()
 
     def note_kill(self, at: float) -> None:
         """Note that the agent got a SIGKILL, and lives again from ``at`` on.
 
         What became of a pod that was being removed, and was told to nobody yet, is lost then (rule V12).
         """
+        self.lacks_records = self.now() - self.disk_failed_at < WRITES_AGAIN_WITHIN
         self.killed_at = at
         self.touched |= set(self.unwanted_at)
 
@@ -64,6 +75,14 @@ class Wishes:
         Its containers were removed because nobody wants it, and a SIGKILL of the agent made it forget them.
         """
         return self.killed_at >= self.unwanted_at.get(uid, math.inf)
+
+    def is_unrecorded(self, uid: str, shown_at: float) -> bool:
+        """Return whether what was shown of a static pod at a moment may be kept nowhere.
+
+        "If the disk takes nothing, pods run all the same; the files are written when there is room"
+        (docs/pods.md): who gets a SIGKILL before that has no record, and the next agent does without it.
+        """
+        return self.lacks_records and self.killed_at >= shown_at and uid not in self.bound
 
     def statics(self) -> Iterator[Pod]:
         """Yield the static pods that are wanted."""

@@ -31,6 +31,7 @@ class NeverBack(Rule):
             before = self._phases.get(uid)
             is_forgotten = self.wishes.killed_at >= self._shown_at and uid in self.wishes.touched
             is_forgotten |= self.wishes.is_forgotten(uid)
+            is_forgotten |= self.wishes.is_unrecorded(uid, self._shown_at)
             if before in TERMINAL and status["phase"] != before and not is_forgotten:
                 self.broken(f"{uid} was {before} and is {status['phase']}")
             self._phases[uid] = status["phase"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ class DiskTrouble:
     """and then so many fail,"""
     code: int = errno.ENOSPC
     """with this number of an error."""
+    when_struck: Callable[[], object] = lambda: None
+    """Called whenever one fails."""
 
     def strike(self) -> None:
         """Raise ``OSError`` if this call is one that fails."""
@@ -30,6 +33,7 @@ class DiskTrouble:
             self.well -= 1
             return
         self.times -= 1
+        self.when_struck()
         raise OSError(self.code, os.strerror(self.code))
 
 
