@@ -8,8 +8,9 @@ from typing import Final
 from messages.api import FailureKind, Verb
 from messages.pods import Pod
 from tests.environment.cluster import NODE, CallFault, Cluster
+from tests.environment.origins import FromCluster
 from tests.simulation.events.event import Kinds, World
-from tests.simulation.workload import OBJECTS
+from tests.simulation.workload import OBJECTS, may_change, with_other_image
 
 FAULTS: Final = (
     *((Verb.PATCH, part) for part in ("/pods/", "/events/", "/nodes/")),
@@ -63,6 +64,15 @@ def _unmirror(world: World, cluster: Cluster) -> None:
         cluster.store.remove("pods", "default", world.random.choice(mirrors), grace=grace)
 
 
+def _edit_static(world: World, _: Cluster) -> None:
+    """Edit a static pod: its mirror shows the earlier version."""
+    statics = [name for name, place in world.places.items() if not isinstance(place, FromCluster)]
+    if names := [name for name in sorted(statics) if may_change(world.manifests[name])]:
+        name = world.random.choice(names)
+        world.brings(name, with_other_image(world.manifests[name]))
+        world.tells()
+
+
 def _unregister(_: World, cluster: Cluster) -> None:
     if cluster.store.has("nodes", NODE):
         cluster.store.remove("nodes", NODE)
@@ -114,7 +124,8 @@ CLUSTER: Final[Kinds] = {
     "an object is deleted": (1, _in(_unsay)),
     "a pod is deleted by force": (2, _in(_force)),
     "a mirror is deleted": (2, _in(_unmirror)),
-    "the Node is deleted": (1, _in(_unregister)),
+    "a static pod is edited": (4, _in(_edit_static)),
+    "the Node is deleted": (4, _in(_unregister)),
     "a status is overwritten": (2, _in(_overwrite)),
     "a request will fail": (4, _in(_fault)),
     "the API server goes": (2, _in(_go_away)),
