@@ -69,6 +69,12 @@ class Witness:
     def moves(self) -> None:
         """Hear that something has happened."""
 
+    def calls(self, method: str, uid: str, grace: float = 0.0) -> None:
+        """Hear that the agent calls a class of somebody's own, about a pod or about all."""
+
+    def returns(self, method: str, uid: str) -> None:
+        """Hear that such a call has returned, or that the agent has given it up."""
+
     def forgets(self) -> None:
         """Hear that all containers are gone with the agent, and nobody knows of them any more."""
 

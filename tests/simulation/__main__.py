@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from tests.simulation.families import FAMILIES
 from tests.simulation.telling import found
 
 
@@ -32,7 +33,10 @@ def _for(seconds: float, first: int) -> Iterator[int]:
 )
 @click.option("--jobs", type=int, default=os.cpu_count() or 1, help="How many processes tell them.")
 @click.option("--shorten/--whole", default=True, help="Whether to look for a shorter history.")
-def main(
+@click.option(
+    "--runtime", type=click.Choice(list(FAMILIES)), default="cri", help="What runs the pods."
+)
+def main(  # noqa: PLR0913  # an option each
     first: int | None,
     last: int | None,
     *,
@@ -40,6 +44,7 @@ def main(
     begin: int | None,
     jobs: int,
     shorten: bool,
+    runtime: str,
 ) -> None:
     if (seconds is None) == (first is None):
         raise click.UsageError("give either FIRST and LAST, or --seconds")
@@ -51,7 +56,7 @@ def main(
         assert first is not None
         seeds = range(first, (first if last is None else last) + 1)
     told = failed = 0
-    for lines in found(seeds, jobs, shorten=shorten):
+    for lines in found(seeds, jobs, shorten=shorten, runtime=runtime):
         told, failed = told + 1, failed + bool(lines)
         if lines:
             click.echo("\n".join(lines))

@@ -17,8 +17,6 @@ from typing import Final
 
 import pytest
 
-from runtimes.cri.wire import cri_pb2 as cri
-from tests.environment.machine import NOBODYS, Machine
 from tests.environment.node import USUAL, Node, NodeBounds, Sources
 from tests.environment.oracle.cost import (
     BETWEEN,
@@ -30,19 +28,14 @@ from tests.environment.oracle.cost import (
 )
 from tests.environment.oracle.oracle import Oracle
 from tests.environment.oracle.rest import restless
-from tests.environment.runtimes.containers import IMAGES, UNTOUCHED
-from tests.simulation.events.drawing import HAPPENS, drawn
-from tests.simulation.events.event import Event, World
+from tests.environment.outside import Outside
+from tests.environment.runtimes.containers import UNTOUCHED, InContainers
+from tests.environment.runtimes.runtime import Runtime
+from tests.simulation.events.drawing import drawn
+from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
-from tests.simulation.workload import (
-    OBJECTS,
-    behaviours,
-    bounds_of,
-    pod_of,
-    rests,
-    sources_of,
-    with_image,
-)
+from tests.simulation.families import FAMILIES
+from tests.simulation.workload import OBJECTS, bounds_of, pod_of, rests, with_image
 from tests.support.files.power import Power
 
 EVENTS: Final = 60
@@ -76,12 +69,15 @@ class History:
     events: tuple[Event, ...]
     bounds: NodeBounds = USUAL
     """Of the agent."""
+    runtime: str = "cri"
+    """What runs the pods: the name of its family."""
 
     @classmethod
-    def of(cls, seed: int) -> History:
-        """Return the history of ``seed``."""
+    def of(cls, seed: int, runtime: str = "cri") -> History:
+        """Return the history of ``seed`` with one runtime."""
         luck = random.Random(seed)
-        return cls(seed, tuple(drawn(luck, EVENTS)), bounds_of(luck))
+        events = tuple(drawn(luck, EVENTS, FAMILIES[runtime].happens))
+        return cls(seed, events, bounds_of(luck), runtime)
 
     def broken(self) -> list[str]:
         """Have it happen, and return what is broken. Empty if nothing is."""
@@ -93,9 +89,15 @@ class History:
             tempfile.TemporaryDirectory(prefix="history-") as name,
             pytest.MonkeyPatch.context() as patched,
         ):
-            luck = random.Random(self.seed)
-            node = Node(self.seed, Path(name), sources=sources_of(luck), bounds=self.bounds)
-            power = Power(patched, node.containers.disk.trouble)
+            family, luck = FAMILIES[self.runtime], random.Random(self.seed)
+            sources = family.sources(luck)
+
+            def runtime(outside: Outside) -> Runtime:
+                return family.runtime(outside, luck)
+
+            node = Node(self.seed, Path(name), runtime, sources, self.bounds)
+            containers = node.runtime if isinstance(node.runtime, InContainers) else None
+            power = Power(patched, containers.disk.trouble) if containers is not None else None
             broken = list(_broken(self, node, luck, power))
             return Told(broken, _digest(node))
 
@@ -106,33 +108,40 @@ class History:
             yield f"    {each.kind}; then {each.pause:g} s ({each.luck})"
 
 
-def _broken(history: History, node: Node, luck: random.Random, power: Power) -> Iterator[str]:
+def _broken(
+    history: History, node: Node, luck: random.Random, power: Power | None
+) -> Iterator[str]:
+    family = FAMILIES[history.runtime]
     oracle = Oracle(node)
-    node.machine.behaviours = behaviours(luck)
-    _settle_others(node.machine)
+    family.prepare(node, luck)
     oracle.moves()
-    world = World(node, oracle, {}, luck, power)
-    node.service.when_spoilt = world.troubles
-    node.containers.disk.trouble.when_struck = oracle.wishes.note_disk_failure
+    world = World(node, oracle, {}, luck, power, family.workload(luck))
+    if isinstance(node.runtime, InContainers):
+        node.service.when_spoilt = world.troubles
+        node.containers.disk.trouble.when_struck = oracle.wishes.note_disk_failure
     node.advance(5.0)
     for each in OBJECTS:
         if luck.random() < 0.7:
             world.says(*each)
-    _happen(world, history.events)
+    _happen(world, family.happens, history.events)
     yield from oracle.broken
     oracle.broken.clear()
+    family.end_trouble(node)
     _end_trouble(world)
     node.advance(COMES_TO_REST_WITHIN)
     oracle.look()
     yield from oracle.broken
     yield from _stuck(world)
-    yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
+    if isinstance(node.runtime, InContainers):
+        yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
     if node.stop() != 0:
         yield "the agent does not stop in order"
 
 
 def _digest(node: Node) -> str:
     folder, digest = str(node.folder).encode(), hashlib.sha256()
+    if not isinstance(node.runtime, InContainers):
+        return hashlib.sha256(repr(list(node.runtime.live())).encode()).hexdigest()
     for method, request in node.service.asked:
         digest.update(method.encode())
         digest.update(request.SerializeToString(deterministic=True).replace(folder, b""))
@@ -141,21 +150,16 @@ def _digest(node: Node) -> str:
     return digest.hexdigest()
 
 
-def _happen(world: World, events: Sequence[Event]) -> None:
+def _happen(world: World, happens: Kinds, events: Sequence[Event]) -> None:
     for event in events:
         world.random = random.Random(event.luck)
-        HAPPENS[event.kind][1](world)
+        happens[event.kind][1](world)
         world.node.advance(event.pause)
         world.oracle.look()
 
 
 def _end_trouble(world: World) -> None:
-    service = world.node.service
     world.troubles()
-    service.faults.clear()
-    world.node.containers.disk.trouble.times = 0
-    service.loses_events = service.repeats_events = False
-    world.node.wire.come_back()
     if world.node.cluster is not None:
         world.node.cluster.calls.faults.clear()
         world.node.cluster.come_back()
@@ -210,18 +214,3 @@ def cost_of_first(sources: Sources) -> CostOfChange:
         world = World(node, Oracle(node), {}, random.Random(0))
         node.advance(COMES_TO_REST_WITHIN)
         return cost_of_one_more(world)
-
-
-def _settle_others(machine: Machine) -> None:
-    """Put on the machine what is no pod of ours: one that runs, and one whose sandbox no list shows."""
-    for name in ("runs", "is-unlisted"):
-        metadata = cri.PodSandboxMetadata(name=name, namespace="others", uid=f"{NOBODYS}-{name}")
-        sandbox = machine.run_sandbox(cri.PodSandboxConfig(metadata=metadata))
-        config = cri.ContainerConfig(
-            metadata=cri.ContainerMetadata(name=name), image=cri.ImageSpec(image=IMAGES[0])
-        )
-        container = machine.create_container(sandbox, config)
-        if name == "runs":
-            machine.start_container(container)
-        else:
-            machine.unlisted.add(sandbox)

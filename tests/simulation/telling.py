@@ -24,9 +24,9 @@ def quiet() -> None:
     structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
 
 
-def _told(seed: int, *, shorten: bool) -> list[str]:
+def _told(seed: int, *, shorten: bool, runtime: str) -> list[str]:
     """Return what is broken, below the shortest history in which something is. Empty if nothing is."""
-    history = History.of(seed)
+    history = History.of(seed, runtime)
     try:
         broken = history.broken()
         if broken and shorten:
@@ -37,14 +37,17 @@ def _told(seed: int, *, shorten: bool) -> list[str]:
     return [f"seed {seed}", *history.lines(), *broken] if broken else []
 
 
-def found(seeds: Iterable[int], jobs: int, *, shorten: bool) -> Iterator[list[str]]:
+def found(
+    seeds: Iterable[int], jobs: int, *, shorten: bool, runtime: str = "cri"
+) -> Iterator[list[str]]:
     """Tell the histories of ``seeds``, ``jobs`` at a time, and yield what each has found."""
     rest = iter(seeds)
     with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=quiet) as pool:
 
         def begun(count: int) -> set[Future[list[str]]]:
             return {
-                pool.submit(_told, seed, shorten=shorten) for seed in itertools.islice(rest, count)
+                pool.submit(_told, seed, shorten=shorten, runtime=runtime)
+                for seed in itertools.islice(rest, count)
             }
 
         under_way = begun(jobs)

@@ -15,26 +15,30 @@ from tests.environment.node import USUAL
 from tests.simulation.history import History
 from tests.simulation.shortening import shortened
 
-SEEDS: Final = range(1, 17)
-"""Those of each run of the tests. ``make simulate`` has others."""
+SEEDS: Final = {"cri": range(1, 17), "hollow": range(1, 13), "provider": range(1, 13)}
+"""Those of each run of the tests, by what runs the pods. ``make simulate`` has others."""
 RESTARTS_ACTORS: Final = 11
 """A seed in which supervisors wait, by chance longer or shorter, before they start actors again."""
 FAILED_ONCE: Final = Path(__file__).with_name("seeds.txt")
 
 
-def seeds() -> Iterator[int]:
+def seeds() -> Iterator[tuple[str, int]]:
     """Yield the seeds that failed once, each of which a comment explains, and a few more."""
     for line in FAILED_ONCE.read_text("utf-8").splitlines():
-        if seed := line.partition("#")[0].strip():
-            yield int(seed)
-    yield from SEEDS
+        if said := line.partition("#")[0].split():
+            yield said[0], int(said[1])
+    for runtime, few in SEEDS.items():
+        yield from ((runtime, seed) for seed in few)
 
 
-@pytest.mark.parametrize("seed", dict.fromkeys(seeds()))
-def test_a_node_keeps_its_promises_whatever_happens_and_comes_to_rest_afterwards(seed: int) -> None:
-    history = History.of(seed)
+@pytest.mark.parametrize(("runtime", "seed"), dict.fromkeys(seeds()))
+def test_a_node_keeps_its_promises_whatever_happens_and_comes_to_rest_afterwards(
+    runtime: str, seed: int
+) -> None:
+    history = History.of(seed, runtime)
     broken = history.broken()
-    assert not broken, "\n".join((f"make simulate ARGS='{seed} {seed}'", *history.lines(), *broken))
+    again = f"make simulate ARGS='--runtime {runtime} {seed} {seed}'"
+    assert not broken, "\n".join((again, *history.lines(), *broken))
 
 
 def test_a_history_is_the_same_in_each_process_so_that_a_seed_can_be_told_again() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agent.edges import Bounds
 from messages.pods import Pod
+from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.cluster import KEY
+from tests.environment.machine import NOBODYS, Machine
 from tests.environment.node import NodeBounds, Sources
 from tests.environment.runtimes.containers import IMAGES
 from tests.support.builders import make_pod
@@ -58,6 +61,19 @@ def bounds_of(random_: random.Random) -> NodeBounds:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The pods that there may be, by what runs them."""
+
+    kinds: Mapping[str, Mapping[str, Any]]
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """What pods are annotated with: of containers, if they have those, or of the pod as a whole."""
+
+
+PLAIN: Final = Workload(KINDS)
+"""Of containers, which the machine has behave."""
+
+
 def behaviours(random_: random.Random) -> dict[str, Behaviour]:
     """Return what containers do, by their names. Times are drawn around the bounds of back-off."""
     return {
@@ -78,9 +94,11 @@ def behaviours(random_: random.Random) -> dict[str, Behaviour]:
     }
 
 
-def pod_of(name: str, uid: str, kind: str, random_: random.Random) -> Pod:
+def pod_of(
+    name: str, uid: str, kind: str, random_: random.Random, workload: Workload = PLAIN
+) -> Pod:
     """Return a new pod."""
-    made = KINDS[kind]
+    made = workload.kinds[kind]
     spec: dict[str, Any] = {
         "restartPolicy": made.get("restartPolicy", "Always"),
         "terminationGracePeriodSeconds": random_.choice([1, 2, 5, 30]),
@@ -92,7 +110,21 @@ def pod_of(name: str, uid: str, kind: str, random_: random.Random) -> Pod:
             ]
     for each in made.get("reads", ()):
         _read(spec, *each.split())
-    return make_pod(name, uid=uid, source="http", labels={"kind": kind}, spec=spec)
+    for sidecar in made.get("sidecars", ()):
+        spec.setdefault("initContainers", []).append(
+            _container(sidecar) | {"restartPolicy": "Always"}
+        )
+    names = [
+        each["name"] for group in ("initContainers", "containers") for each in spec.get(group, ())
+    ]
+    annotations = {
+        key: said
+        for key, said in {**workload.annotations, **made.get("annotations", {})}.items()
+        if "." not in key.rpartition("/")[2] or key.rpartition(".")[2] in names
+    }
+    return make_pod(
+        name, uid=uid, source="http", labels={"kind": kind}, spec=spec, annotations=annotations
+    )
 
 
 def _read(spec: dict[str, Any], kind: str, name: str) -> None:
@@ -148,10 +180,25 @@ def rests(pod: Pod) -> bool:
     }
 
 
-def _container(name: str, pull: str) -> dict[str, Any]:
+def _container(name: str, pull: str = "IfNotPresent") -> dict[str, Any]:
     made: dict[str, Any] = {
         "name": name,
         "image": IMAGES[0],
         "imagePullPolicy": pull,
     }
     return made | ({"lifecycle": HOOK} if name == "hooked" else {})
+
+
+def settle_others(machine: Machine) -> None:
+    """Put on the machine what is no pod of ours: one that runs, and one whose sandbox no list shows."""
+    for name in ("runs", "is-unlisted"):
+        metadata = cri.PodSandboxMetadata(name=name, namespace="others", uid=f"{NOBODYS}-{name}")
+        sandbox = machine.run_sandbox(cri.PodSandboxConfig(metadata=metadata))
+        config = cri.ContainerConfig(
+            metadata=cri.ContainerMetadata(name=name), image=cri.ImageSpec(image=IMAGES[0])
+        )
+        container = machine.create_container(sandbox, config)
+        if name == "runs":
+            machine.start_container(container)
+        else:
+            machine.unlisted.add(sandbox)

@@ -14,6 +14,7 @@ from tests.environment.node import Node
 from tests.environment.oracle.cluster import GoneAfterEnd, NoSecretTold, OnlyOurs, StatusNeverBack
 from tests.environment.oracle.objects import Given
 from tests.environment.oracle.rule import Rule, Wishes
+from tests.environment.oracle.runtimes import AsAnnotated, CalledInOrder, Outlives
 from tests.environment.oracle.shown import AddressStays, NeverBack, NoSecret
 from tests.environment.oracle.sources import LastListed
 from tests.environment.oracle.starts import (
@@ -33,6 +34,7 @@ RULES: Final[tuple[type[Rule], ...]] = (
     *(StopWanted, GraceShrinks, AfterHook, OthersStay),
     *(AddressStays, NeverBack, NoSecret),
     *(OnlyOurs, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
+    *(AsAnnotated, Outlives, CalledInOrder),
 )
 
 
@@ -107,6 +109,16 @@ class Oracle(Witness):
             rule.moves()
 
     @override
+    def calls(self, method: str, uid: str, grace: float = 0.0) -> None:
+        for rule in self._rules:
+            rule.calls(method, uid, grace)
+
+    @override
+    def returns(self, method: str, uid: str) -> None:
+        for rule in self._rules:
+            rule.returns(method, uid)
+
+    @override
     def forgets(self) -> None:
         self._rules = self._made()
 
@@ -118,6 +130,8 @@ class Oracle(Witness):
     @override
     def loses(self, uid: str) -> None:
         self.wishes.touched.add(uid)
+        for rule in self._rules:
+            rule.loses(uid)
 
     def _made(self) -> list[Rule]:
         return [each(self.wishes, self._node.runtime, self._note) for each in RULES]

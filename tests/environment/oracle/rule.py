@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from messages.pods import Pod
+from runtimes.hollow.annotations import PREFIX
 from tests.environment.machine import Instance, Witness
 from tests.environment.runtimes.runtime import Runtime
 
@@ -118,9 +119,17 @@ class Wishes:
         """Return whether a container is what its pod says now."""
         return self.container(one.uid, one.name).get("image") == one.image
 
+    def hollow(self, uid: str, name: str) -> dict[str, str]:
+        """Return what annotations say of a hollow container; of a pod as a whole if the name is empty."""
+        annotations = self.pods[uid].annotations if uid in self.pods else {}
+        ours = {key[len(PREFIX) :]: said for key, said in annotations.items() if PREFIX in key}
+        about = {key.partition("."): said for key, said in ours.items()}
+        return {what: said for (what, _, of), said in about.items() if of == name}
+
     def init_names(self, uid: str) -> list[str]:
-        """Return the names of a pod's init containers, in order."""
-        return [each["name"] for each in self.spec(uid).get("initContainers", ())]
+        """Return the names of a pod's init containers, in order, without sidecars."""
+        inits = self.spec(uid).get("initContainers", ())
+        return [each["name"] for each in inits if each.get("restartPolicy") != "Always"]
 
 
 class Rule(Witness):

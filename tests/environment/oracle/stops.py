@@ -17,16 +17,27 @@ LEAST_AFTER_HOOK: Final = 2.0
 class StopWanted(Rule):
     """Nothing is stopped that is wanted as it is.
 
-    A container whose preStop was called is stopped, also if the image is changed back meanwhile.
+    A container whose preStop was called is stopped, also if the image is changed back meanwhile. A sidecar is
+    once all regular containers of a pod have ended that does not restart them always.
     """
 
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         wishes = self.wishes
+        if self._is_sidecar_of_nobody(one):
+            return
         if has_hook(self, one) and wishes.edited_at.get(one.uid, 0.0) >= one.started_at:
             return
         if wishes.wants(one.uid) and wishes.is_as_wanted(one) and one.uid not in wishes.touched:
             self.broken(f"{one.name} of {one.uid} is stopped though it is wanted")
+
+    def _is_sidecar_of_nobody(self, one: Instance) -> bool:
+        if self.wishes.container(one.uid, one.name).get("restartPolicy") != "Always":
+            return False
+        spec = self.wishes.spec(one.uid)
+        regular = {each["name"] for each in spec["containers"]}
+        runs = any(each.uid == one.uid and each.name in regular for each in self.runtime.live())
+        return not runs and spec.get("restartPolicy", "Always") != "Always"
 
 
 class GraceShrinks(Rule):
@@ -54,11 +65,18 @@ class GraceShrinks(Rule):
 
 
 class AfterHook(Rule):
-    """A container that had its preStop hook called has two seconds for SIGTERM."""
+    """A container that had its preStop hook called has two seconds for SIGTERM.
+
+    Hollow containers do not say what hooks they have: of a pod that is no more, the next agent knows none.
+    """
 
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
-        if has_hook(self, one) and grace < LEAST_AFTER_HOOK and one.uid not in self.wishes.touched:
+        since = self.wishes.unwanted_at.get(one.uid, self.wishes.now())
+        is_known = self.runtime.knows_hooks or since > self.wishes.killed_at
+        if one.uid in self.wishes.touched or not is_known:
+            return
+        if has_hook(self, one) and grace < LEAST_AFTER_HOOK:
             self.broken(f"{one.name} of {one.uid} has {grace:.1f} s after its hook")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from tests.environment.machine import Instance, Witness
 from tests.environment.outside import Outside
@@ -17,8 +17,14 @@ InThisLife: TypeAlias = Callable[[float, Callable[[], None]], None]
 class Runtime(ABC):
     """How an agent reaches what runs its pods, and what of them really runs. Outlives each agent."""
 
-    flags: ClassVar[tuple[str, ...]]
+    flags: tuple[str, ...]
     """What the agent is started with."""
+    restarts_containers: bool = True
+    """Whether the agent starts again what has ended. Else a pod whose containers have ended has ended."""
+    follows_edits: bool = True
+    """Whether a pod becomes what it is edited to. Else it runs on as it was."""
+    knows_hooks: bool = True
+    """Whether what runs says itself what hooks it has, and what grace."""
 
     def __init__(self, outside: Outside) -> None:
         self.outside = outside
@@ -29,6 +35,10 @@ class Runtime(ABC):
     def wall(self) -> float:
         """The seconds of the wall clock."""
         return EPOCH + self.outside.now
+
+    def crashes(self, actor: str) -> None:
+        """Note that an actor of the agent crashes now."""
+        del actor
 
     def is_seen_by(self, witness: Witness) -> None:
         """Have ``witness`` told what really happens."""
@@ -66,3 +76,7 @@ class Runtime(ABC):
     @abstractmethod
     def left_over(self, wanted: set[str]) -> Iterator[str]:
         """Yield what is there, and nobody needs: of other pods than ``wanted``, or too much of these."""
+
+    def lost(self) -> Iterator[str]:
+        """Yield what a SIGKILL of the agent has taken away, and must not have. Each thing once."""
+        yield from ()

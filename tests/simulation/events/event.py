@@ -12,6 +12,7 @@ from tests.environment.machine import NOBODYS
 from tests.environment.node import Node
 from tests.environment.oracle.oracle import Oracle
 from tests.environment.origins import FromCluster, Origin
+from tests.simulation.workload import PLAIN, Workload
 from tests.support.cri.fake_machine import FakeContainer
 from tests.support.files.power import Power
 
@@ -43,6 +44,7 @@ class World:
     """The luck of the event that happens."""
     power: Power | None = None
     """What the disk keeps when it goes. None where it never goes."""
+    workload: Workload = PLAIN
     made: int = 0
     """How many pods there have been."""
     said: int = 0

@@ -8,18 +8,19 @@ from typing import Final
 from messages.pods import Pod
 from tests.environment.origins import FromCluster
 from tests.simulation.events.event import Kinds, World
-from tests.simulation.workload import KINDS, NAMES, pod_of, with_least_grace, with_other_image
+from tests.simulation.workload import NAMES, pod_of, with_least_grace, with_other_image
 
 
 def _add(world: World) -> None:
-    name, kind = world.random.choice(NAMES), world.random.choice(sorted(KINDS))
+    name, kind = world.random.choice(NAMES), world.random.choice(sorted(world.workload.kinds))
     place = world.random.choice(world.node.origins())
-    if "reads" in KINDS[kind] and not isinstance(place, FromCluster):
+    if "reads" in world.workload.kinds[kind] and not isinstance(place, FromCluster):
         kind = "plain"  # a static pod may read no object of the API server
     if name not in world.pods and place.has_room_for(name):
         world.made += 1
         world.places[name] = place
-        world.brings(name, pod_of(name, f"{name}-{world.made}", kind, world.random))
+        uid = f"{name}-{world.made}"
+        world.brings(name, pod_of(name, uid, kind, world.random, world.workload))
         world.tells()
 
 

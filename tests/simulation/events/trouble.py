@@ -50,9 +50,14 @@ def _change_streams(world: World) -> None:
     service.end_streams()
 
 
+def _have_crashed(world: World, victim: str) -> None:
+    world.node.runtime.crashes(victim)
+    world.node.play.system.crash(victim)
+
+
 def _crash(world: World) -> None:
     world.troubles()
-    world.node.play.system.crash(world.random.choice(world.node.actors()))
+    _have_crashed(world, world.random.choice(world.node.actors()))
 
 
 def _crash_amid(world: World) -> None:
@@ -62,7 +67,7 @@ def _crash_amid(world: World) -> None:
     world.node.is_told_to_look()
     for _ in range(world.random.randrange(40)):
         world.node.steps.step()
-    world.node.play.system.crash(victim)
+    _have_crashed(world, victim)
 
 
 def _kill(world: World) -> None:
@@ -93,14 +98,18 @@ def _fail_disk(world: World) -> None:
     trouble.code = random_.choice([errno.EIO, errno.ENOSPC])
 
 
+AGENT: Final[Kinds] = {
+    "an actor crashes": (5, _crash),
+    "an actor crashes amid": (3, _crash_amid),
+    "the agent is killed": (2, _kill),
+}
+"""What goes wrong with the agent itself."""
 TROUBLE: Final[Kinds] = {
     "a call will fail": (6, _fault),
     "the runtime goes": (2, _go_away),
     "the runtime comes back": (4, _come_back),
     "events change": (2, _change_streams),
-    "an actor crashes": (5, _crash),
-    "an actor crashes amid": (3, _crash_amid),
-    "the agent is killed": (2, _kill),
+    **AGENT,
     "the agent is dead for a while": (2, _die),
     "the power goes": (2, _lose_power),
     "the disk will fail": (3, _fail_disk),
