@@ -256,7 +256,13 @@ class Node:
         play.system.start()
         self.steps.work_off()
 
-    def _in_this_life(self, seconds: float, action: Callable[[], None]) -> None:
+    def _in_this_life(
+        self,
+        seconds: float,
+        action: Callable[[], None],
+        is_over: Callable[[], bool] = lambda: False,
+        /,
+    ) -> None:
         play = self.play
 
         def act() -> None:
@@ -264,7 +270,7 @@ class Node:
                 play.port(FAKE_CRI).tell(Errand(0.0, action))
 
         if seconds > 0:
-            self.outside.later(seconds, act)
+            self.outside.later(seconds, act, lambda: play is not self.play or is_over())
         else:
             act()
 

@@ -15,16 +15,26 @@ class Outside:
 
     now: float = 0.0
     """Seconds since the world began."""
-    _due: list[tuple[float, int, Callable[[], object]]] = field(default_factory=list)
+    _due: list[tuple[float, int, Callable[[], object], Callable[[], bool]]] = field(
+        default_factory=list
+    )
     _serial: itertools.count[int] = field(default_factory=itertools.count)
 
-    def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Have something done after so many seconds; never, after infinitely many."""
+    def later(
+        self,
+        seconds: float,
+        action: Callable[[], object],
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Have something done after so many seconds; never, after infinitely many, or once it is over."""
         if seconds != math.inf:
-            heapq.heappush(self._due, (self.now + seconds, next(self._serial), action))
+            due = self.now + seconds
+            heapq.heappush(self._due, (due, next(self._serial), action, is_over))
 
     def next_due(self) -> float:
         """Return when the next action is due. Infinity if there is none."""
+        while self._due and self._due[0][3]():
+            heapq.heappop(self._due)
         return self._due[0][0] if self._due else math.inf
 
     def do_next(self) -> None:

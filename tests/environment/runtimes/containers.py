@@ -17,7 +17,7 @@ from tests.environment.outside import Outside
 from tests.environment.runtimes.runtime import InThisLife, Runtime
 from tests.support.cri.cri_stage import DiskAtOnce
 from tests.support.cri.fake_cri import FakeCri
-from tests.support.cri.fake_wire import FakeWire
+from tests.support.cri.fake_wire import TOO_LATE, FakeCall, FakeWire
 from tests.support.files.power import DiskTrouble
 from tests.support.runtimes.hooks_stage import HandMadeSockets
 
@@ -43,6 +43,18 @@ class CountedDisk(DiskAtOnce):
             return job.work()
 
         super().start(replace(job, work=work), done)
+
+
+class OutsideWire(FakeWire):
+    """Carries calls. Nothing happens at the deadline of one that has ended: an hour has thousands."""
+
+    def __init__(self, service: FakeCri, in_this_life: InThisLife) -> None:
+        super().__init__(service, in_this_life)
+        self._in_this_life = in_this_life
+
+    @override
+    def _limit(self, call: FakeCall, seconds: float) -> None:
+        self._in_this_life(seconds, lambda: call.end(TOO_LATE), lambda: call.has_ended)
 
 
 class InContainers(Runtime):
@@ -75,7 +87,7 @@ class InContainers(Runtime):
     def edges(self, in_this_life: InThisLife) -> Mapping[str, Any]:
         was_there = self._wire is None or self._wire.is_there
         self.service.streams.clear()
-        wire = self._wire = FakeWire(self.service, in_this_life)
+        wire = self._wire = OutsideWire(self.service, in_this_life)
         wire.is_there = was_there
         containers = ContainerEdges(
             wire=lambda _: wire, disk=self.disk, hook_sockets=HandMadeSockets()

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from tests.environment.machine import Instance, Witness
 from tests.environment.outside import Outside
 from tests.support.kernel.clock import EPOCH
 
-InThisLife: TypeAlias = Callable[[float, Callable[[], None]], None]
-"""Has something done after so many seconds, unless the agent was killed meanwhile."""
+
+class InThisLife(Protocol):
+    """Has something done after so many seconds, unless the agent was killed or it was over meanwhile."""
+
+    def __call__(
+        self, seconds: float, action: Callable[[], None], is_over: Callable[[], bool] = ..., /
+    ) -> None:
+        """Have ``action`` done."""
+        ...
 
 
 class Runtime(ABC):

@@ -121,7 +121,7 @@ class FakeWire(Wire):
 
         call = self._opened(end)
         self._later(0.0, lambda: self._arrive(lambda: self.service.ask(name, request, answer), end))
-        self._later(rpc.deadline, lambda: end(TOO_LATE))
+        self._limit(call, rpc.deadline)
         return call
 
     @override
@@ -159,6 +159,10 @@ class FakeWire(Wire):
             call.end(CANCELLED)
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _limit(self, call: FakeCall, seconds: float) -> None:
+        """Have a call end that takes longer."""
+        self._later(seconds, lambda: call.end(TOO_LATE))
 
     def _forget(self, call: FakeCall) -> None:
         if call.stream in self.service.streams:
