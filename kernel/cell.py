@@ -144,6 +144,14 @@ class Cell(Port[M], Generic[M]):
             self._busy = False
             return EMPTY
 
+    def rest(self, incarnation: Consumer) -> bool:
+        """Return whether nothing is left to do for ``incarnation``. Then it rests until it is woken."""
+        with self._lock:
+            if self.incarnation is not incarnation or incarnation.stop_requested or self._queue:
+                return False
+            self._busy = False
+            return True
+
     def attach(self, incarnation: Consumer) -> None:
         """Give the mailbox to ``incarnation``, which counts as woken.
 

@@ -173,7 +173,7 @@ class Incarnation:
                 return False
             if perf_counter() > must_yield:
                 break
-        return not self.is_cut_off
+        return not self.is_cut_off and not self.cell.rest(self)
 
     def _start(self) -> bool:
         self.is_started = True

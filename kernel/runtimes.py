@@ -124,7 +124,7 @@ class Steps(Runtime, Executor):
         choices = len(self._ready) + (1 if self._control.has_work else 0)
         if choices == 0:
             return False
-        chosen = self._random.randrange(choices)
+        chosen = self._random.randrange(choices) if choices > 1 else 0
         if chosen == len(self._ready):
             return self._control.step()
         incarnation = self._ready.pop(chosen)

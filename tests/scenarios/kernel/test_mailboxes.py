@@ -30,6 +30,18 @@ def test_messages_of_one_sender_arrive_in_order(troupe: Troupe, play: Stage) -> 
     troupe.diary.expect("web starts 1", *[f"web hears {number}" for number in range(100)])
 
 
+def test_an_actor_that_has_handled_what_was_told_takes_no_further_step(troupe: Troupe) -> None:
+    steps = Steps()
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), steps) as play:
+        for word in ("one", "two"):
+            play.port(WEB).tell(Say(word=word))
+
+        assert [steps.step() for _ in range(3)] == [True, True, False]
+
+        play.tell(WEB, Say(word="three"))
+    troupe.diary.expect("web starts 1", *[f"web hears {word}" for word in ("one", "two", "three")])
+
+
 def test_a_crash_loses_the_one_message_and_keeps_the_rest_in_order(
     troupe: Troupe, play: Stage
 ) -> None:
