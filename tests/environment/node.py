@@ -250,6 +250,7 @@ class Node:
     def _begin(self) -> None:
         self.steps = Steps(self._random.randrange(1 << 30))
         play = self.play = Stage(self._tree(), self.steps)
+        self._outside_desk = play.port(FAKE_CRI)
         self.directory.watches.kept.clear()
         play.system.observe_endings(self.endings.append)
         play.clock.move(Seconds(self.outside.now))
@@ -267,7 +268,7 @@ class Node:
 
         def act() -> None:
             if play is self.play:
-                play.port(FAKE_CRI).tell(Errand(0.0, action))
+                self._outside_desk.tell(Errand(0.0, action))
 
         if seconds > 0:
             self.outside.later(seconds, act, lambda: play is not self.play or is_over())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from tests.environment.machine import Instance, Witness
 from tests.environment.outside import Outside

@@ -191,7 +191,7 @@ class FakeMachine:
     def listed_sandboxes(self, labels: Mapping[str, str]) -> Iterator[cri.PodSandbox]:
         """Yield what a list shows."""
         for sandbox in self.sandboxes.values():
-            if labels.items() <= dict(sandbox.config.labels).items():
+            if has_labels(sandbox.config.labels, labels):
                 yield cri.PodSandbox(
                     id=sandbox.id,
                     metadata=sandbox.config.metadata,
@@ -305,7 +305,7 @@ class FakeMachine:
     def listed_containers(self, labels: Mapping[str, str]) -> Iterator[cri.Container]:
         """Yield what a list shows."""
         for container in self.containers.values():
-            if labels.items() <= dict(container.config.labels).items():
+            if has_labels(container.config.labels, labels):
                 yield cri.Container(
                     id=container.id,
                     pod_sandbox_id=container.sandbox_id,
@@ -407,6 +407,11 @@ class FakeMachine:
         if name in (taken := self.names()):
             text = f'failed to reserve {what} name "{name}": name "{name}" is reserved for'
             raise CriError(RpcCode.OTHER, f'{text} "{taken[name]}"')
+
+
+def has_labels(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    """Return whether all of these are among ``labels``."""
+    return all(key in labels and labels[key] == value for key, value in wanted.items())
 
 
 def sandbox_name(config: cri.PodSandboxConfig) -> str:
