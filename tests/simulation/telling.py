@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from typing import NoReturn
 
+import click
 import structlog
 
 from tests.simulation.history import History
@@ -24,12 +26,19 @@ def quiet() -> None:
     structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
 
 
+def _begin() -> None:
+    """Make this process ready. An interrupt ends it: in a history it would be the crash of an actor."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    quiet()
+
+
 def _told(seed: int, *, shorten: bool, runtime: str) -> list[str]:
     """Return what is broken, below the shortest history in which something is. Empty if nothing is."""
     history = History.of(seed, runtime)
     try:
         broken = history.broken()
         if broken and shorten:
+            click.echo(f"seed {seed} is broken, and a shorter history is looked for", err=True)
             history = shortened(history)
             broken = history.broken()
     except Exception:  # noqa: BLE001  # a bug in the environment: the other histories are told nevertheless
@@ -42,7 +51,7 @@ def found(
 ) -> Iterator[list[str]]:
     """Tell the histories of ``seeds``, ``jobs`` at a time, and yield what each has found."""
     rest = iter(seeds)
-    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=quiet) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin) as pool:
 
         def begun(count: int) -> set[Future[list[str]]]:
             return {

@@ -46,6 +46,7 @@ FLAGS_OF_OTHERS = {
     "benchmarks": "--only",
     "nobody: it is misspelt": "--pod-manifest-dir",
     "make simulate": "--seconds --from --jobs",
+    "make night": "--minutes --rounds",
 }
 KNOWN_FLAGS = (OUR_FLAGS | SWITCHES | VALUED).union(
     *(flags.split() for flags in FLAGS_OF_OTHERS.values())
