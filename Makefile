@@ -4,7 +4,7 @@
 # make flakes what became of each test in the last 50 runs of make test: how often it failed, and the slowest
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
-# make simulate  whether a whole node keeps its promises in the histories of some seeds; ARGS="FIRST LAST" or ARGS="--seconds 60"
+# make simulate  whether a whole node keeps its promises in the histories of some seeds, with each runtime; ARGS="FIRST LAST" or ARGS="--seconds 60"
 # make mutants  whether the tests notice the bugs of tests/mutants.toml; ARGS="--since main" or files for some of them
 # make mutate FILE=manifests/qos.py  which small changes of a pure module no test notices; ARGS names other tests
 # make night  two hours of new seeds, new examples, all mutants, and the tests of the machine again and again; ARGS="--minutes 20"

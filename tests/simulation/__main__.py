@@ -1,16 +1,27 @@
-"""Tells histories by seeds, and of each that is broken the shortest: ``make simulate``."""
+"""Tells histories by seeds, and of each that is broken the shortest: ``make simulate``.
+
+Without ``--runtime`` each seed has one history of each runtime, in turn. What is broken is printed with its
+seed, the events that it takes and what did not come to rest, and kept beside what ``make flakes`` reads.
+"""
 
 from __future__ import annotations
 
 import itertools
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
 
 import click
 
 from tests.simulation.families import FAMILIES
 from tests.simulation.telling import found
+from tools.flakes import state_folder
+
+KEPT: Final = 50
+"""How many runs are kept in which something was broken."""
 
 
 def _for(seconds: float, first: int) -> Iterator[int]:
@@ -20,6 +31,31 @@ def _for(seconds: float, first: int) -> Iterator[int]:
         if time.monotonic() >= ends_at:
             return
         yield seed
+
+
+def counted(found: Iterable[Sequence[str]], folder: Path) -> tuple[int, int]:
+    """Print what histories have found, and keep it in a file of the folder.
+
+    Return how many there were, and how many of them are broken.
+    """
+    told = failed = 0
+    file = folder / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{os.getpid()}.txt"
+    for lines in found:
+        told, failed = told + 1, failed + bool(lines)
+        if lines:
+            click.echo("\n".join(lines))
+            _keep(file, lines)
+    if failed:
+        click.echo(f"kept in {file}")
+    return told, failed
+
+
+def _keep(file: Path, lines: Sequence[str]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as kept:
+        kept.writelines(f"{line}\n" for line in lines)
+    for old in sorted(file.parent.glob("*.txt"))[:-KEPT]:
+        old.unlink(missing_ok=True)
 
 
 @click.command(help=__doc__)
@@ -34,7 +70,7 @@ def _for(seconds: float, first: int) -> Iterator[int]:
 @click.option("--jobs", type=int, default=os.cpu_count() or 1, help="How many processes tell them.")
 @click.option("--shorten/--whole", default=True, help="Whether to look for a shorter history.")
 @click.option(
-    "--runtime", type=click.Choice(list(FAMILIES)), default="cri", help="What runs the pods."
+    "--runtime", type=click.Choice(list(FAMILIES)), help="What runs the pods. By default all do."
 )
 def main(  # noqa: PLR0913  # an option each
     first: int | None,
@@ -44,7 +80,7 @@ def main(  # noqa: PLR0913  # an option each
     begin: int | None,
     jobs: int,
     shorten: bool,
-    runtime: str,
+    runtime: str | None,
 ) -> None:
     if (seconds is None) == (first is None):
         raise click.UsageError("give either FIRST and LAST, or --seconds")
@@ -55,11 +91,9 @@ def main(  # noqa: PLR0913  # an option each
     else:
         assert first is not None
         seeds = range(first, (first if last is None else last) + 1)
-    told = failed = 0
-    for lines in found(seeds, jobs, shorten=shorten, runtime=runtime):
-        told, failed = told + 1, failed + bool(lines)
-        if lines:
-            click.echo("\n".join(lines))
+    runtimes = list(FAMILIES) if runtime is None else [runtime]
+    histories = ((each, seed) for seed in seeds for each in runtimes)
+    told, failed = counted(found(histories, jobs, shorten=shorten), state_folder() / "histories")
     used = os.times()
     took = used.children_user + used.children_system
     click.echo(f"{told} histories, {failed} of them broken, in {took:.0f} s of CPU")

@@ -32,31 +32,33 @@ def _begin() -> None:
     quiet()
 
 
-def _told(seed: int, *, shorten: bool, runtime: str) -> list[str]:
+def _told(runtime: str, seed: int, *, shorten: bool) -> list[str]:
     """Return what is broken, below the shortest history in which something is. Empty if nothing is."""
     history = History.of(seed, runtime)
     try:
         broken = history.broken()
         if broken and shorten:
-            click.echo(f"seed {seed} is broken, and a shorter history is looked for", err=True)
+            click.echo(f"{runtime} {seed} is broken; a shorter history is looked for", err=True)
             history = shortened(history)
             broken = history.broken()
     except Exception:  # noqa: BLE001  # a bug in the environment: the other histories are told nevertheless
         broken = traceback.format_exc().splitlines()
-    return [f"seed {seed}", *history.lines(), *broken] if broken else []
+    return [again(runtime, seed), *history.lines(), *broken] if broken else []
 
 
-def found(
-    seeds: Iterable[int], jobs: int, *, shorten: bool, runtime: str = "cri"
-) -> Iterator[list[str]]:
-    """Tell the histories of ``seeds``, ``jobs`` at a time, and yield what each has found."""
-    rest = iter(seeds)
+def again(runtime: str, seed: int) -> str:
+    """Return what tells the history of a seed once more."""
+    return f"make simulate ARGS='--runtime {runtime} {seed} {seed}'"
+
+
+def found(histories: Iterable[tuple[str, int]], jobs: int, *, shorten: bool) -> Iterator[list[str]]:
+    """Tell histories, by runtime and seed, ``jobs`` at a time, and yield what each has found."""
+    rest = iter(histories)
     with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin) as pool:
 
         def begun(count: int) -> set[Future[list[str]]]:
             return {
-                pool.submit(_told, seed, shorten=shorten, runtime=runtime)
-                for seed in itertools.islice(rest, count)
+                pool.submit(_told, *each, shorten=shorten) for each in itertools.islice(rest, count)
             }
 
         under_way = begun(jobs)

@@ -14,6 +14,7 @@ import pytest
 from tests.environment.node import USUAL
 from tests.simulation.history import History
 from tests.simulation.shortening import shortened
+from tests.simulation.telling import again
 
 SEEDS: Final = {"cri": range(1, 17), "hollow": range(1, 13), "provider": range(1, 13)}
 """Those of each run of the tests, by what runs the pods. ``make simulate`` has others."""
@@ -37,8 +38,7 @@ def test_a_node_keeps_its_promises_whatever_happens_and_comes_to_rest_afterwards
 ) -> None:
     history = History.of(seed, runtime)
     broken = history.broken()
-    again = f"make simulate ARGS='--runtime {runtime} {seed} {seed}'"
-    assert not broken, "\n".join((again, *history.lines(), *broken))
+    assert not broken, "\n".join((again(runtime, seed), *history.lines(), *broken))
 
 
 def test_a_history_is_the_same_in_each_process_so_that_a_seed_can_be_told_again() -> None:
