@@ -13,7 +13,7 @@ from tests.support.browser.chromium import PATIENCE_MS
 from tests.support.browser.fixtures import Opener
 from tests.support.browser.seeing import looks, shows
 from tests.support.containers.containerd import Containerd
-from tests.support.containers.whole_agent import PATIENT, WholeAgent
+from tests.support.containers.whole_agent import WholeAgent
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -40,8 +40,8 @@ def test_the_life_of_a_pod_in_containers_is_told_step_by_step(
     real_agent.serve("shop", RUNS, main={"env": [variable], "readinessProbe": ready})
     real_agent.serve("loop", "echo no database >&2; exit 3")
     real_agent.begins(f"--local-objects-dir={objects}")
-    eventually(lambda: real_agent.runs("shop"), PATIENT)
-    eventually(lambda: real_agent.status("loop").get("restartCount", 0) > 1, PATIENT)
+    eventually(lambda: real_agent.runs("shop"))
+    eventually(lambda: real_agent.status("loop").get("restartCount", 0) > 1)
 
     page = look_at(real_agent)
     shows(

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from tests.support.browser.chromium import Scheme, opened
 from tests.support.browser.seeing import grave_findings
+from tests.support.patience import PATIENCE
 from tests.support.project.checkout import ROOT
 
 pytestmark = [
@@ -43,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         cwd=ROOT,
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trustme
 
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
 from tests.support.agent.process import eventually
 from tests.support.apiserver.users import NODE, token_of
 from tests.support.cluster.cluster import Cluster
@@ -141,8 +141,8 @@ def test_a_mistake_is_one_sentence_and_is_over_as_soon_as_it_is_mended(
     assert "Traceback" not in agent.log()
 
     write(agent.kubeconfig, good)
-    eventually(lambda: {*onlooker.mirrors()} == {"web-n1", "db-n1"}, PLENTY)
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: {*onlooker.mirrors()} == {"web-n1", "db-n1"})
+    eventually(lambda: not agent.trouble())
     shown = everything_shown(agent)
     assert CANARY not in shown
     assert token_of(NODE) not in shown

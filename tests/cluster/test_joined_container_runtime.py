@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker, condition
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode
 from tests.support.cluster.cluster import Cluster
@@ -53,14 +53,14 @@ def test_the_node_is_ready_as_long_as_its_container_runtime_and_the_network_are(
 ) -> None:
     node.starts()
     network = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady"
-    eventually(lambda: is_down(onlooker, network), PLENTY)
+    eventually(lambda: is_down(onlooker, network))
     containerd.add_network()
-    eventually(lambda: is_ready(onlooker), PLENTY)
-    eventually(lambda: version(onlooker).startswith("containerd://1."), PLENTY)
+    eventually(lambda: is_ready(onlooker))
+    eventually(lambda: version(onlooker).startswith("containerd://1."))
     known = version(onlooker)
 
     containerd.kill()
-    eventually(lambda: is_down(onlooker, "container runtime is down: "), PLENTY)
+    eventually(lambda: is_down(onlooker, "container runtime is down: "))
     containerd.start()
-    eventually(lambda: is_ready(onlooker), PLENTY)
-    eventually(lambda: version(onlooker) == known, PLENTY)
+    eventually(lambda: is_ready(onlooker))
+    eventually(lambda: version(onlooker) == known)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import NODE_NAME, JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import CANARY, secret, value, wipe_objects
 from tests.support.agent.joined_pods import waiting
 from tests.support.agent.process import eventually
@@ -63,8 +63,8 @@ def test_a_container_has_the_variables_of_its_pod_and_of_services(
     onlooker.admin.add(telling("alone", [], enableServiceLinks=False))
     try:
         node.starts()
-        told = eventually(lambda: node.variables("told"), PLENTY)
-        alone = eventually(lambda: node.variables("alone"), PLENTY)
+        told = eventually(lambda: node.variables("told"))
+        alone = eventually(lambda: node.variables("alone"))
     finally:
         onlooker.delete(f"{SERVICES}/cart")
     address = made["spec"]["clusterIP"]
@@ -84,9 +84,9 @@ def test_a_container_whose_secret_is_missing_is_created_as_soon_as_it_is_there(
     onlooker.admin.add(telling("needy", [from_secret()]))
     node.starts()
     expected = 'CreateContainerConfigError: secret "db" not found'
-    eventually(lambda: reason(onlooker, "needy") == expected, PLENTY)
+    eventually(lambda: reason(onlooker, "needy") == expected)
     onlooker.admin.add(secret("db"))
-    made = eventually(lambda: node.variables("needy"), PLENTY)
+    made = eventually(lambda: node.variables("needy"))
     assert made["PASSWORD"] == value("db")
     assert CANARY not in node.agent.log()
 
@@ -101,11 +101,11 @@ def test_a_container_waits_for_a_key_that_its_secret_lacks_and_for_nothing_optio
     onlooker.admin.add(telling("other", [from_secret(optional=True)], [whole, none]))
     node.starts()
     expected = "CreateContainerConfigError: couldn't find key password in Secret default/db"
-    eventually(lambda: reason(onlooker, "needy") == expected, PLENTY)
-    other = eventually(lambda: node.variables("other"), PLENTY)
+    eventually(lambda: reason(onlooker, "needy") == expected)
+    other = eventually(lambda: node.variables("other"))
     assert other["DB_user"] == "ann"
     assert "PASSWORD" not in other
     onlooker.admin.change("secrets", "default", "db", stringData={"password": value("db")})
-    made = eventually(lambda: node.variables("needy"), PLENTY)
+    made = eventually(lambda: node.variables("needy"))
     assert made["PASSWORD"] == value("db")
     assert CANARY not in node.agent.log()

@@ -14,7 +14,6 @@ from messages.pods import JsonObject
 from tests.support.agent.joined_agent import (
     LEASE_SECONDS,
     NODE_NAME,
-    PLENTY,
     JoinedAgent,
     Onlooker,
     condition,
@@ -101,7 +100,7 @@ def test_a_client_certificate_is_as_good_as_a_token(
     agent.serve("web")
     agent.joins()
     assert [*onlooker.mirrors()] == ["web-n1"]
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: not agent.trouble())
     eventually(onlooker.lease)
 
 

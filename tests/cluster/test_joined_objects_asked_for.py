@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from actors.mirrors.verdicts import REFERENCES
-from tests.support.agent.joined_agent import OWN_STREAMS, PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import OWN_STREAMS, JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import (
     config_map,
     eavesdropping,
@@ -121,7 +121,7 @@ def test_a_static_pod_has_its_objects_from_this_machine_in_a_cluster_too(
     with eavesdropping(agent) as told:
         eventually(lambda: state(agent, "db") == "local")
         assert row(agent, "db")["origin"] == "local"
-        (refusal,) = eventually(lambda: agent.warnings("web"), PLENTY)
+        (refusal,) = eventually(lambda: agent.warnings("web"))
         assert "the cluster does not show" in refusal
         assert REFERENCES in refusal
         refusals = {"references": 1.0}

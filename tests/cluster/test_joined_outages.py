@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from actors.node.lease import FEWEST_RISES
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker, condition
 from tests.support.agent.process import eventually
 from tests.support.apiserver.subjects import pod
 from tests.support.cluster.cluster import Cluster
@@ -81,16 +81,16 @@ def test_an_outage_of_twenty_seconds_loses_nothing_and_doubles_nothing(
     assert agent.log().count(COMPLAINT) < complaints + 3
 
     cluster.start_api_server()
-    eventually(lambda: {*onlooker.mirrors()} == {"web-n1", "added-n1"}, PLENTY)
-    eventually(lambda: agent.metric("actorlet_mirrors") == {"wanted": 2.0, "present": 2.0}, PLENTY)
-    eventually(lambda: onlooker.mirrors().get("web-n1") not in {None, mirrors["web-n1"]}, PLENTY)
+    eventually(lambda: {*onlooker.mirrors()} == {"web-n1", "added-n1"})
+    eventually(lambda: agent.metric("actorlet_mirrors") == {"wanted": 2.0, "present": 2.0})
+    eventually(lambda: onlooker.mirrors().get("web-n1") not in {None, mirrors["web-n1"]})
     assert agent.pods()["bound"] == bound
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: not agent.trouble())
     # One for each: those of the start, the edited one and the added one.
     eventually(lambda: agent.log().count("created mirror pod") == 4)
     # And the watches go on.
     onlooker.admin.add(pod("later"))
-    eventually(lambda: "later" in agent.pods(), PLENTY)
+    eventually(lambda: "later" in agent.pods())
 
 
 def test_an_api_server_that_is_restarted_time_and_again_leaves_every_mirror_as_it_is(
@@ -101,8 +101,8 @@ def test_an_api_server_that_is_restarted_time_and_again_leaves_every_mirror_as_i
     mirrors, node = onlooker.mirrors(), onlooker.admin.get("nodes", "n1")
     restart(cluster, times=2)
     onlooker.admin.add(pod("bound"))
-    eventually(lambda: {*agent.pods()} == {"web-n1", "bound"}, PLENTY)
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: {*agent.pods()} == {"web-n1", "bound"})
+    eventually(lambda: not agent.trouble())
     assert onlooker.mirrors() == mirrors
     assert onlooker.admin.get("nodes", "n1")["metadata"]["uid"] == node["metadata"]["uid"]
     assert agent.log().count("created mirror pod") == 1
@@ -131,12 +131,12 @@ def test_a_backup_that_is_put_back_is_noticed_with_the_next_renewal_of_the_lease
     backup = cluster.back_up()
     onlooker.admin.remove("pods", "default", "old")
     new = onlooker.admin.add(pod("new"))["metadata"]["uid"]
-    eventually(lambda: agent.pods() == {"new": new}, PLENTY)
+    eventually(lambda: agent.pods() == {"new": new})
     renewals(onlooker, times=FEWEST_RISES + 2)
 
     cluster.put_back(backup)
     # By its silence alone a watch would be given up after two minutes or more.
-    eventually(lambda: agent.pods() == {"old": old}, PLENTY)
+    eventually(lambda: agent.pods() == {"old": old})
     assert agent.log().count("the API server is older than it was") == 1
     # And the watches go on from there.
     later = onlooker.admin.add(pod("later"))["metadata"]["uid"]
@@ -157,7 +157,7 @@ def test_an_agent_that_starts_before_its_api_server_serves_static_pods_and_joins
     agent.complains("connection refused")
 
     cluster.start_api_server()
-    eventually(lambda: {*onlooker.mirrors()} == {"web-n1", "added-n1"}, PLENTY)
-    eventually(lambda: is_ready(onlooker), PLENTY)
-    eventually(onlooker.lease, PLENTY)
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: {*onlooker.mirrors()} == {"web-n1", "added-n1"})
+    eventually(lambda: is_ready(onlooker))
+    eventually(onlooker.lease)
+    eventually(lambda: not agent.trouble())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker, condition
 from tests.support.agent.joined_objects import wipe_objects
 from tests.support.agent.joined_pods import status, waiting
 from tests.support.agent.process import eventually
@@ -59,8 +59,8 @@ def test_the_class_of_a_pod_says_by_which_handler_it_runs(
     onlooker.admin.add(telling("good", runtimeClassName="plain"))
     onlooker.admin.add(telling("bad", runtimeClassName="strange"))
     node.starts()
-    assert eventually(lambda: node.variables("good"), PLENTY)["PATH"]
-    (message, *_) = eventually(lambda: messages(onlooker, "FailedCreatePodSandBox"), PLENTY)
+    assert eventually(lambda: node.variables("good"))["PATH"]
+    (message, *_) = eventually(lambda: messages(onlooker, "FailedCreatePodSandBox"))
     assert "none-such" in message
 
 
@@ -73,12 +73,12 @@ def test_a_volume_that_there_cannot_be_is_named_and_its_neighbour_runs(
     onlooker.admin.add(pod)
     onlooker.admin.add(telling("good"))
     node.starts()
-    assert eventually(lambda: node.variables("good"), PLENTY)
-    (message, *_) = eventually(lambda: messages(onlooker, "FailedMount"), PLENTY)
+    assert eventually(lambda: node.variables("good"))
+    (message, *_) = eventually(lambda: messages(onlooker, "FailedMount"))
     assert 'MountVolume.SetUp failed for volume "data"' in message
     assert "nfs" in message
-    eventually(lambda: waiting(onlooker, "bad").get("reason") == "ContainerCreating", PLENTY)
-    eventually(lambda: supported(onlooker, "bad") == ("False", message), PLENTY)
+    eventually(lambda: waiting(onlooker, "bad").get("reason") == "ContainerCreating")
+    eventually(lambda: supported(onlooker, "bad") == ("False", message))
 
 
 def test_the_files_of_a_pod_go_with_it(node: RealNode, onlooker: Onlooker) -> None:
@@ -86,8 +86,8 @@ def test_the_files_of_a_pod_go_with_it(node: RealNode, onlooker: Onlooker) -> No
     pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     onlooker.admin.add(pod)
     node.starts()
-    assert eventually(lambda: node.variables("short"), PLENTY)
+    assert eventually(lambda: node.variables("short"))
     (files,) = (node.agent.root_dir / "pods").iterdir()
     assert files.joinpath("volumes", "kubernetes.io~empty-dir", "data").is_dir()
     onlooker.admin.remove("pods", "default", "short")
-    eventually(lambda: not files.exists(), PLENTY)
+    eventually(lambda: not files.exists())

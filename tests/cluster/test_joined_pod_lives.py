@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker, condition
 from tests.support.agent.joined_pods import (
     EXITS,
     IGNORES_SIGTERM,
@@ -31,7 +31,7 @@ def test_a_bound_pod_goes_from_pending_to_running_to_succeeded(
     onlooker: Onlooker, history: PodHistory
 ) -> None:
     onlooker.admin.add(annotated("job", {RUN_FOR: "1s", EXITS: "0"}, restartPolicy="Never"))
-    eventually(lambda: status(onlooker, "job").get("phase") == "Succeeded", PLENTY)
+    eventually(lambda: status(onlooker, "job").get("phase") == "Succeeded")
     assert history.phases("job") == ["Pending", "Running", "Succeeded"]
     (container,) = status(onlooker, "job")["containerStatuses"]
     ended = container["state"]["terminated"]
@@ -43,7 +43,7 @@ def test_a_bound_pod_goes_from_pending_to_running_to_succeeded(
 @pytest.mark.usefixtures("shared")
 def test_people_read_of_a_running_pod_what_a_kubelet_says(onlooker: Onlooker) -> None:
     onlooker.admin.add(pod("web"))
-    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    eventually(lambda: runs(onlooker, "web"))
     now = status(onlooker, "web")
     (container,) = now["containerStatuses"]
     assert container["ready"]
@@ -59,7 +59,7 @@ def test_people_read_of_a_running_pod_what_a_kubelet_says(onlooker: Onlooker) ->
     def reasons() -> set[str]:
         return {each["reason"] for each in onlooker.admin.events()}
 
-    eventually(lambda: reasons() >= {"Pulled", "Created", "Started"}, PLENTY)
+    eventually(lambda: reasons() >= {"Pulled", "Created", "Started"})
     about = [each["involvedObject"] for each in onlooker.admin.events()]
     parts = {each.get("fieldPath") for each in about if each["name"] == "web"}
     assert parts == {"spec.containers{main}"}
@@ -75,7 +75,7 @@ def test_a_pod_is_pending_and_then_running_by_a_single_write(
 ) -> None:
     before = written(shared)
     onlooker.admin.add(pod("web"))
-    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    eventually(lambda: runs(onlooker, "web"))
     # It is counted when it is answered: the API server shows it before.
     eventually(lambda: written(shared) > before)
     assert [each["type"] for each in history.of("web")] == ["ADDED", "MODIFIED"]
@@ -87,7 +87,7 @@ def test_a_running_pod_is_debugged_by_a_container_that_comes_to_it(
     onlooker: Onlooker, history: PodHistory
 ) -> None:
     onlooker.admin.add(pod("web"))
-    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    eventually(lambda: runs(onlooker, "web"))
     debugger = {"name": "debugger", "image": "registry.example/busybox:1"}
     add_ephemeral_container(onlooker, "web", debugger)
 
@@ -95,7 +95,7 @@ def test_a_running_pod_is_debugged_by_a_container_that_comes_to_it(
         found = status(onlooker, "web").get("ephemeralContainerStatuses") or ()
         return {each["name"]: list(each["state"]) for each in found}
 
-    eventually(lambda: states() == {"debugger": ["running"]}, PLENTY)
+    eventually(lambda: states() == {"debugger": ["running"]})
     assert history.restarts("web") == [0]
 
 
@@ -103,9 +103,9 @@ def test_a_pod_that_is_deleted_stops_gracefully_and_goes_by_itself(
     shared: JoinedAgent, onlooker: Onlooker, history: PodHistory
 ) -> None:
     onlooker.admin.add(pod("web"))
-    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    eventually(lambda: runs(onlooker, "web"))
     onlooker.admin.remove("pods", "default", "web", grace=None)
-    eventually(lambda: is_gone(onlooker, "web"), PLENTY)
+    eventually(lambda: is_gone(onlooker, "web"))
     assert "terminated" in history.last_state("web")
     eventually(lambda: shared.pods() == {})
 
@@ -117,11 +117,11 @@ def test_a_graceful_deletion_costs_one_status_and_the_deletion(
     slow = annotated("web", {f"{STOPS_IN}.late": "300ms"}, containers=containers)
     before = written(shared)
     onlooker.admin.add(slow)
-    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    eventually(lambda: runs(onlooker, "web"))
     eventually(lambda: written(shared) > before)
     running = written(shared)
     onlooker.admin.remove("pods", "default", "web", grace=None)
-    eventually(lambda: is_gone(onlooker, "web"), PLENTY)
+    eventually(lambda: is_gone(onlooker, "web"))
     assert history.phases("web")[-1] == "Succeeded"
     eventually(lambda: written(shared) > running)
     assert written(shared) == running + 1
@@ -132,18 +132,18 @@ def test_a_container_that_ignores_sigterm_costs_its_grace_and_no_more(
     onlooker: Onlooker, history: PodHistory
 ) -> None:
     onlooker.admin.add(annotated("deaf", {IGNORES_SIGTERM: "true"}))
-    eventually(lambda: runs(onlooker, "deaf"), PLENTY)
+    eventually(lambda: runs(onlooker, "deaf"))
     onlooker.admin.remove("pods", "default", "deaf", grace=2)
-    eventually(lambda: is_gone(onlooker, "deaf"), PLENTY)
+    eventually(lambda: is_gone(onlooker, "deaf"))
     assert history.last_state("deaf")["terminated"]["exitCode"] == 137
 
 
 def test_a_pod_that_is_deleted_by_force_stops_too(shared: JoinedAgent, onlooker: Onlooker) -> None:
     onlooker.admin.add(pod("web"))
-    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    eventually(lambda: runs(onlooker, "web"))
     onlooker.admin.remove("pods", "default", "web", grace=0)
     eventually(lambda: shared.pods() == {})
-    eventually(lambda: shared.json("/runningpods")["items"] == [], PLENTY)
+    eventually(lambda: shared.json("/runningpods")["items"] == [])
 
 
 @pytest.mark.usefixtures("shared")
@@ -153,7 +153,7 @@ def test_a_job_that_fails_is_tried_again_until_it_succeeds(
     onlooker.admin.add(
         annotated("retry", {RUN_FOR: "100ms", EXITS: "1,0"}, restartPolicy="OnFailure")
     )
-    eventually(lambda: status(onlooker, "retry").get("phase") == "Succeeded", PLENTY)
+    eventually(lambda: status(onlooker, "retry").get("phase") == "Succeeded")
     (container,) = status(onlooker, "retry")["containerStatuses"]
     assert container["restartCount"] == 1
     assert container["lastState"]["terminated"]["exitCode"] == 1
@@ -164,7 +164,7 @@ def test_a_static_pod_shows_its_status_on_its_mirror(
     shared: JoinedAgent, onlooker: Onlooker
 ) -> None:
     shared.serve("web")
-    eventually(lambda: runs(onlooker, "web-n1"), PLENTY)
+    eventually(lambda: runs(onlooker, "web-n1"))
     (served,) = shared.documents()
     shown = status(onlooker, "web-n1")
     assert shown["containerStatuses"] == served["status"]["containerStatuses"]
@@ -180,7 +180,7 @@ def test_a_pod_that_does_not_fit_fails_with_the_kubelets_reason(onlooker: Onlook
         }
     ]
     onlooker.admin.add(pod("vast", containers=containers))
-    eventually(lambda: status(onlooker, "vast").get("phase") == "Failed", PLENTY)
+    eventually(lambda: status(onlooker, "vast").get("phase") == "Failed")
     assert status(onlooker, "vast")["reason"] == "OutOfcpu"
 
 
@@ -188,7 +188,7 @@ def test_a_pod_that_does_not_fit_fails_with_the_kubelets_reason(onlooker: Onlook
 def test_conditions_of_others_are_left_alone(onlooker: Onlooker) -> None:
     gates = [{"conditionType": "example.org/open"}]
     onlooker.admin.add(pod("gated", readinessGates=gates))
-    eventually(lambda: status(onlooker, "gated").get("phase") == "Running", PLENTY)
+    eventually(lambda: status(onlooker, "gated").get("phase") == "Running")
     ready = condition(onlooker.pod("gated") or {}, "Ready")
     assert (ready["status"], ready["reason"]) == ("False", "ReadinessGatesNotReady")
     conditions = [
@@ -196,5 +196,5 @@ def test_conditions_of_others_are_left_alone(onlooker: Onlooker) -> None:
         {"type": "example.org/open", "status": "True"},
     ]
     onlooker.admin.change("pods", "default", "gated", status={"conditions": conditions})
-    eventually(lambda: runs(onlooker, "gated"), PLENTY)
+    eventually(lambda: runs(onlooker, "gated"))
     assert condition(onlooker.pod("gated") or {}, "example.org/open")["status"] == "True"

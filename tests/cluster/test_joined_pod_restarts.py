@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from messages.pods import TERMINAL_PHASES, JsonObject, PodPhase
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
 from tests.support.agent.joined_pods import (
     EXITS,
     RUN_FOR,
@@ -38,13 +38,13 @@ def test_statuses_wait_for_an_api_server_that_is_away(
 ) -> None:
     agent.joins()
     onlooker.admin.add(annotated("job", {RUN_FOR: "4s", EXITS: "3"}, restartPolicy="Never"))
-    eventually(lambda: status(onlooker, "job").get("phase") == "Running", PLENTY)
+    eventually(lambda: status(onlooker, "job").get("phase") == "Running")
     cluster.stop_api_server()
     try:
-        eventually(lambda: _phase_served(agent, "job") == "Failed", PLENTY)
+        eventually(lambda: _phase_served(agent, "job") == "Failed")
     finally:
         cluster.bring_back()
-    eventually(lambda: status(onlooker, "job").get("phase") == "Failed", PLENTY)
+    eventually(lambda: status(onlooker, "job").get("phase") == "Failed")
 
 
 def _phase_served(agent: JoinedAgent, name: str) -> str:
@@ -59,11 +59,11 @@ def test_an_agent_that_is_killed_at_any_moment_brings_every_pod_to_its_end(
 ) -> None:
     killed_again_and_again(agent, onlooker, seed, RECORDS)
     for name in JOBS:
-        eventually(lambda name=name: status(onlooker, name).get("phase") == "Succeeded", PLENTY)  # type: ignore[misc]
-    eventually(lambda: runs(onlooker, "stays"), PLENTY)
-    eventually(lambda: runs(onlooker, "static-n1"), PLENTY)
-    eventually(lambda: runs(onlooker, "fails"), PLENTY)
-    eventually(lambda: is_gone(onlooker, "goes"), PLENTY)
+        eventually(lambda name=name: status(onlooker, name).get("phase") == "Succeeded")  # type: ignore[misc]
+    eventually(lambda: runs(onlooker, "stays"))
+    eventually(lambda: runs(onlooker, "static-n1"))
+    eventually(lambda: runs(onlooker, "fails"))
+    eventually(lambda: is_gone(onlooker, "goes"))
     for name in (*JOBS, "stays", "fails", "static-n1"):
         goes_only_forward(history, name)
         assert PodPhase.FAILED not in history.phases(name)
@@ -75,11 +75,11 @@ def test_hollow_containers_that_die_with_the_agent_are_run_again_and_no_pod_is_s
 ) -> None:
     killed_again_and_again(agent, onlooker, seed)
     for name in JOBS:
-        eventually(lambda name=name: status(onlooker, name).get("phase") == "Succeeded", PLENTY)  # type: ignore[misc]
-    eventually(lambda: runs(onlooker, "stays"), PLENTY)
-    eventually(lambda: runs(onlooker, "static-n1"), PLENTY)
-    eventually(lambda: runs(onlooker, "fails"), PLENTY)
-    eventually(lambda: is_gone(onlooker, "goes"), PLENTY)
+        eventually(lambda name=name: status(onlooker, name).get("phase") == "Succeeded")  # type: ignore[misc]
+    eventually(lambda: runs(onlooker, "stays"))
+    eventually(lambda: runs(onlooker, "static-n1"))
+    eventually(lambda: runs(onlooker, "fails"))
+    eventually(lambda: is_gone(onlooker, "goes"))
     for name in (*JOBS, "stays", "fails", "static-n1"):
         goes_only_forward(history, name)
         assert PodPhase.FAILED not in history.phases(name)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
 from tests.support.agent.joined_pods import status
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode
@@ -79,20 +79,18 @@ def test_readiness_is_shown_at_the_api_server_with_its_reason_and_survives_a_kil
 ) -> None:
     node.starts()
     add(onlooker, told, readinessProbe=while_there("ready", failureThreshold=2))
-    eventually(lambda: ready(onlooker).get("reason") == "ContainersNotReady", PLENTY)
+    eventually(lambda: ready(onlooker).get("reason") == "ContainersNotReady")
     assert ready(onlooker)["message"] == "containers with unready status: [main]"
-    eventually(
-        lambda: ("Unhealthy", "Readiness probe failed: no ready") in events(onlooker), PLENTY
-    )
+    eventually(lambda: ("Unhealthy", "Readiness probe failed: no ready") in events(onlooker))
     (told / "ready").touch()
-    eventually(lambda: ready(onlooker).get("status") == "True", PLENTY)
+    eventually(lambda: ready(onlooker).get("status") == "True")
     since = ready(onlooker)["lastTransitionTime"]
     node.agent.dies()
     node.starts()
-    eventually(lambda: bool(node.agent.json("/probez")["pods"]), PLENTY)
+    eventually(lambda: bool(node.agent.json("/probez")["pods"]))
     assert ready(onlooker)["lastTransitionTime"] == since
     (told / "ready").unlink()
-    eventually(lambda: ready(onlooker).get("status") == "False", PLENTY)
+    eventually(lambda: ready(onlooker).get("status") == "False")
     assert status(onlooker, "web")["containerStatuses"][0]["restartCount"] == 0
 
 
@@ -102,10 +100,10 @@ def test_a_container_that_is_killed_for_its_probe_says_so_in_a_kubelets_words(
     (told / "alive").touch()
     node.starts()
     add(onlooker, told, livenessProbe=while_there("alive", failureThreshold=2))
-    eventually(lambda: ready(onlooker).get("status") == "True", PLENTY)
+    eventually(lambda: ready(onlooker).get("status") == "True")
     (told / "alive").unlink()
     killing = ("Killing", "Container main failed liveness probe, will be restarted")
-    eventually(lambda: killing in events(onlooker), PLENTY)
+    eventually(lambda: killing in events(onlooker))
     (told / "alive").touch()
 
     def main() -> JsonObject:
@@ -113,7 +111,7 @@ def test_a_container_that_is_killed_for_its_probe_says_so_in_a_kubelets_words(
         return found
 
     # Whoever hears late of it may have seen it killed twice.
-    eventually(lambda: main()["restartCount"] >= 1 and main()["ready"], PLENTY)
+    eventually(lambda: main()["restartCount"] >= 1 and main()["ready"])
     assert main()["lastState"]["terminated"]["exitCode"] == 3
     unhealthy = ("Unhealthy", "Liveness probe failed: no alive")
-    eventually(lambda: unhealthy in events(onlooker), PLENTY)
+    eventually(lambda: unhealthy in events(onlooker))

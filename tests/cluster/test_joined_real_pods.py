@@ -10,7 +10,7 @@ import pytest
 
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
 from tests.support.agent.joined_pods import (
     PodHistory,
     add_ephemeral_container,
@@ -93,15 +93,15 @@ def test_a_pod_that_the_runtime_refuses_for_good_looks_as_if_admission_had_refus
     node.starts()
     sysctls = [{"name": "kernel.msgmax", "value": "65536"}]
     pods.add("kernel", securityContext={"sysctls": sysctls})
-    eventually(lambda: status(onlooker, "kernel").get("phase") == "Failed", PLENTY)
-    eventually(lambda: "SysctlForbidden" in dict(pods.events("kernel")), PLENTY)
+    eventually(lambda: status(onlooker, "kernel").get("phase") == "Failed")
+    eventually(lambda: "SysctlForbidden" in dict(pods.events("kernel")))
     now = status(onlooker, "kernel")
     assert now["reason"] == "SysctlForbidden"
     assert now["message"].startswith("Pod was rejected: forbidden sysctl: ")
     assert now.keys() == {"phase", "reason", "message", "startTime", "qosClass"}
 
     pods.delete("kernel")
-    eventually(lambda: is_gone(onlooker, "kernel"), PLENTY)
+    eventually(lambda: is_gone(onlooker, "kernel"))
 
 
 def test_a_pod_of_the_host_network_has_its_address_while_it_waits(
@@ -110,7 +110,7 @@ def test_a_pod_of_the_host_network_has_its_address_while_it_waits(
     node.starts()
     key = {"secretKeyRef": {"name": "none", "key": "a"}}
     pods.add("waits", main={"env": [{"name": "A", "valueFrom": key}]})
-    eventually(lambda: "podIP" in status(onlooker, "waits"), PLENTY)
+    eventually(lambda: "podIP" in status(onlooker, "waits"))
     now = status(onlooker, "waits")
     assert (now["phase"], now["podIP"]) == ("Pending", now["hostIP"])
     assert now["podIPs"][0] == {"ip": now["podIP"]}
@@ -125,11 +125,11 @@ def test_pods_go_from_pending_to_their_end_and_restarts_are_counted(
     pods.add("failed", "exit 7", restartPolicy="Never")
     again = "if [ -e /told/again ]; then exit 0; fi; touch /told/again; exit 4"
     pods.add("job", again, restartPolicy="OnFailure")
-    eventually(lambda: status(onlooker, "done").get("phase") == "Running", PLENTY)
+    eventually(lambda: status(onlooker, "done").get("phase") == "Running")
     (pods.told / "go").touch()
-    eventually(lambda: status(onlooker, "done").get("phase") == "Succeeded", PLENTY)
-    eventually(lambda: status(onlooker, "failed").get("phase") == "Failed", PLENTY)
-    eventually(lambda: status(onlooker, "job").get("phase") == "Succeeded", PLENTY)
+    eventually(lambda: status(onlooker, "done").get("phase") == "Succeeded")
+    eventually(lambda: status(onlooker, "failed").get("phase") == "Failed")
+    eventually(lambda: status(onlooker, "job").get("phase") == "Succeeded")
     assert history.phases("done") == ["Pending", "Running", "Succeeded"]
     assert history.phases("failed")[-1] == "Failed"
     assert pods.main("failed")["state"]["terminated"]["exitCode"] == 7
@@ -143,7 +143,7 @@ def test_a_running_pod_is_debugged_by_a_container_that_comes_to_it(
 ) -> None:
     node.starts()
     pods.add("web")
-    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    eventually(lambda: runs(onlooker, "web"))
     looks = {
         "name": "debugger",
         "image": BUSYBOX,
@@ -155,10 +155,10 @@ def test_a_running_pod_is_debugged_by_a_container_that_comes_to_it(
     def debugger() -> JsonObject:
         return pods.main("web", "ephemeralContainerStatuses")
 
-    eventually(lambda: "running" in (debugger().get("state") or {}), PLENTY)
+    eventually(lambda: "running" in (debugger().get("state") or {}))
     assert pods.main("web")["restartCount"] == 0
     started = ("Started", "Started container debugger")
-    eventually(lambda: started in pods.events("web"), PLENTY)
+    eventually(lambda: started in pods.events("web"))
 
 
 def test_a_deletion_runs_the_hook_and_lets_the_container_end(
@@ -169,10 +169,10 @@ def test_a_deletion_runs_the_hook_and_lets_the_container_end(
     hook = {"exec": {"command": ["sh", "-c", "echo hook > /told/hook"]}}
     pods.add("soft", main={"lifecycle": {"preStop": hook}})
     pods.add("hard", "trap '' TERM; while true; do sleep 0.05; done")
-    eventually(lambda: runs(onlooker, "soft") and runs(onlooker, "hard"), PLENTY)
+    eventually(lambda: runs(onlooker, "soft") and runs(onlooker, "hard"))
     pods.delete("soft", 20)
     pods.delete("hard", 0)
-    eventually(lambda: is_gone(onlooker, "soft") and is_gone(onlooker, "hard"), PLENTY)
+    eventually(lambda: is_gone(onlooker, "soft") and is_gone(onlooker, "hard"))
     assert (pods.told / "soft").read_text() == "term\n"
     assert (pods.told / "hook").read_text() == "hook\n"
     assert history.last_state("soft")["terminated"]["exitCode"] == 3
@@ -182,7 +182,7 @@ def test_a_deletion_runs_the_hook_and_lets_the_container_end(
         ("Started", "Started container main"),
         ("Killing", "Stopping container main"),
     ]
-    eventually(lambda: pods.events("soft") == expected, PLENTY)
+    eventually(lambda: pods.events("soft") == expected)
 
 
 def test_pods_that_are_deleted_while_the_agent_is_away_end_as_they_should(
@@ -193,14 +193,14 @@ def test_pods_that_are_deleted_while_the_agent_is_away_end_as_they_should(
     hook = {"exec": {"command": ["sh", "-c", "echo hook >> /told/hook"]}}
     for name in names:
         pods.add(name, main={"lifecycle": {"preStop": hook}})
-    eventually(lambda: all(runs(onlooker, name) for name in names), PLENTY)
+    eventually(lambda: all(runs(onlooker, name) for name in names))
     node.agent.dies()
     pods.delete("soft", 20)
     pods.delete("hard", 0)
-    eventually(lambda: is_gone(onlooker, "hard"), PLENTY)
+    eventually(lambda: is_gone(onlooker, "hard"))
     node.starts()
-    eventually(lambda: is_gone(onlooker, "soft"), PLENTY)
-    eventually(lambda: len(containerd.tasks()) == 2, PLENTY)
+    eventually(lambda: is_gone(onlooker, "soft"))
+    eventually(lambda: len(containerd.tasks()) == 2)
     assert sorted(each.name for each in pods.told.iterdir()) == ["hard", "hook", "soft"]
     assert (pods.told / "hook").read_text() == "hook\nhook\n"
     assert pods.main("stays")["restartCount"] == 0
@@ -213,7 +213,7 @@ def test_what_happens_while_the_api_server_is_away_is_shown_when_it_is_back(
     node.starts()
     pods.add("ends", "while [ ! -e /told/end ]; do sleep 0.05; done; exit 9", restartPolicy="Never")
     pods.add("runs")
-    eventually(lambda: runs(onlooker, "ends") and runs(onlooker, "runs"), PLENTY)
+    eventually(lambda: runs(onlooker, "ends") and runs(onlooker, "runs"))
     cluster.stop_api_server()
     try:
         (pods.told / "end").touch()
@@ -221,6 +221,6 @@ def test_what_happens_while_the_api_server_is_away_is_shown_when_it_is_back(
         node.starts()
     finally:
         cluster.bring_back()
-    eventually(lambda: status(onlooker, "ends").get("phase") == "Failed", PLENTY)
+    eventually(lambda: status(onlooker, "ends").get("phase") == "Failed")
     assert pods.main("ends")["state"]["terminated"]["exitCode"] == 9
     assert pods.main("runs")["restartCount"] == 0

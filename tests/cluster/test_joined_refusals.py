@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
 from tests.support.agent.joined_pods import status
 from tests.support.agent.process import eventually, manifest
 from tests.support.apiserver.subjects import pod
@@ -61,7 +61,7 @@ def test_a_name_that_is_taken_is_a_verdict_and_the_mirror_follows_once_it_is_fre
 
     created = shared.log().count("created mirror pod")
     onlooker.admin.remove("pods", "default", "web-n1")
-    mirrors = eventually(onlooker.mirrors, PLENTY)
+    mirrors = eventually(onlooker.mirrors)
     assert [*mirrors] == ["web-n1"]
     eventually(lambda: shared.warnings("web") == [])
     # It stays, as does another one that came later.
@@ -122,7 +122,7 @@ def test_a_missing_namespace_is_a_verdict_and_the_mirror_follows_once_it_is_ther
     assert [*shared.pods()] == ["web-n1"]
 
     onlooker.admin.add({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "late"}})
-    eventually(lambda: onlooker.pod("web-n1", "late"), PLENTY)
+    eventually(lambda: onlooker.pod("web-n1", "late"))
     eventually(lambda: shared.warnings("web") == [])
 
 

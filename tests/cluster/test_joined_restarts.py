@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from messages.pods import CONFIG_MIRROR, JsonObject
-from tests.support.agent.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import NODE_NAME, JoinedAgent, Onlooker
 from tests.support.agent.joined_pods import status
 from tests.support.agent.process import eventually
 from tests.support.apiserver.client import ApiClient
@@ -156,7 +156,7 @@ def test_mirrors_outlive_a_start_before_the_manifest_path_is_there(
     taken = f"[+]source/file ok: {agent.manifests} does not exist, taken as empty"
     eventually(lambda: taken in agent.get("/readyz?verbose")[1].splitlines())
     # It has looked whose each of the three is.
-    eventually(lambda: onlooker.mirrors() == mirrors, PLENTY)
+    eventually(lambda: onlooker.mirrors() == mirrors)
 
     (elsewhere / "shop.yaml").unlink()
     elsewhere.rename(agent.manifests)

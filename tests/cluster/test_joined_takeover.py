@@ -11,7 +11,7 @@ import pytest
 
 from messages.api import ApiRequest, Patch, Verb
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import NODE_NAME, JoinedAgent, Onlooker
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode
 from tests.support.apiserver.subjects import NODES, PODS, pod
@@ -62,7 +62,7 @@ def test_pods_of_the_api_server_go_on_until_their_image_changes(
     web = eventually(lambda: onlooker.pod("web"))
     ids = kubelet.runs(web, is_old=is_old, attempt=1)
     node.starts()
-    eventually(lambda: is_shown(onlooker, "web"), PLENTY)
+    eventually(lambda: is_shown(onlooker, "web"))
     shown = container(onlooker, "web")
     assert shown["containerID"] == f"containerd://{ids['main']}"
     assert (shown["restartCount"], "terminated" in shown["lastState"]) == (1, True)
@@ -74,7 +74,7 @@ def test_pods_of_the_api_server_go_on_until_their_image_changes(
     patch = ApiRequest(verb=Verb.PATCH, path=f"{PODS}/web", body=body, patch=Patch.STRATEGIC)
     assert container(onlooker, "web")["containerID"] == f"containerd://{ids['main']}"
     onlooker.admin.handle(patch)
-    eventually(lambda: container(onlooker, "web").get("restartCount") == 2, PLENTY)
+    eventually(lambda: container(onlooker, "web").get("restartCount") == 2)
     with containerd.client() as client:
         made = [each for each in client.containers() if each.metadata.attempt == 2]
     assert [each.annotations["io.kubernetes.container.restartCount"] for each in made] == ["2"]
@@ -109,7 +109,7 @@ def test_the_mirror_that_a_kubelet_made_of_an_adopted_pod_stays(
     made = onlooker.create(PODS, mirror)
     node.agent.write("etcd.yaml", json.dumps(manifest))
     node.starts("--adopt-static-pods")
-    eventually(lambda: is_shown(onlooker, f"etcd-{NODE_NAME}"), PLENTY)
+    eventually(lambda: is_shown(onlooker, f"etcd-{NODE_NAME}"))
     shown = onlooker.pod(f"etcd-{NODE_NAME}") or {}
     assert shown["metadata"]["uid"] == made["metadata"]["uid"]
     assert container(onlooker, f"etcd-{NODE_NAME}")["containerID"] == f"containerd://{ids['main']}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import PAGES, wipe_objects
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode, telling
@@ -93,7 +93,7 @@ def test_a_container_calls_the_api_server_with_the_token_that_it_is_given(
     script = ASKING.format(mounted=MOUNTED_AT, url=cluster.url)
     uid = onlooker.admin.add(with_token("web", script))["metadata"]["uid"]
     node.starts()
-    said = eventually(lambda: node.variables("web"), PLENTY)
+    said = eventually(lambda: node.variables("web"))
     first_line = cluster.ca_pem.decode().splitlines()[0]
     assert said == {"namespace": "default", "ca": first_line, "answered": "1"}
 
@@ -114,10 +114,10 @@ def test_a_pod_waits_for_its_service_account_and_says_so(
     onlooker.admin.remove("serviceaccounts", "default", "shop")
     onlooker.admin.add(with_token("web"))
     node.starts()
-    eventually(lambda: any('"shop" not found' in each for each in failures(onlooker)), PLENTY)
+    eventually(lambda: any('"shop" not found' in each for each in failures(onlooker)))
     assert NAME in failures(onlooker)[-1]
     onlooker.admin.add({"kind": "ServiceAccount", "metadata": {"name": "shop"}})
-    eventually(lambda: (onlooker.pod("web") or {})["status"]["phase"] == "Running", PLENTY)
+    eventually(lambda: (onlooker.pod("web") or {})["status"]["phase"] == "Running")
 
 
 def test_a_deleted_pod_is_gone_without_any_word_about_its_token(
@@ -125,12 +125,12 @@ def test_a_deleted_pod_is_gone_without_any_word_about_its_token(
 ) -> None:
     uid = onlooker.admin.add(with_token("web"))["metadata"]["uid"]
     node.starts()
-    eventually(lambda: file_of(node, uid).exists(), PLENTY)
-    eventually(lambda: (onlooker.pod("web") or {})["status"]["phase"] == "Running", PLENTY)
+    eventually(lambda: file_of(node, uid).exists())
+    eventually(lambda: (onlooker.pod("web") or {})["status"]["phase"] == "Running")
     onlooker.admin.remove("pods", "default", "web", grace=0)
-    eventually(lambda: not (node.agent.root_dir / "pods" / uid).exists(), PLENTY)
+    eventually(lambda: not (node.agent.root_dir / "pods" / uid).exists())
     metric = "actorlet_service_account_tokens"
-    eventually(lambda: {*node.agent.metric(metric).values()} == {0.0}, PLENTY)
+    eventually(lambda: {*node.agent.metric(metric).values()} == {0.0})
 
 
 def failures(onlooker: Onlooker) -> list[str]:

@@ -40,7 +40,7 @@ def starts(agent: JoinedAgent, folder: Path) -> None:
         f"--runtime={folder / 'my_node.py'}:MyNode",
         environment={"PROCESS_NODE_DIR": str(folder / "state"), "PYTHONPATH": str(ROOT)},
     )
-    eventually(agent.has_joined, 60.0)
+    eventually(agent.has_joined)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_bound_pod_runs_and_succeeds_and_one_that_is_deleted_goes_by_itself(
     (container,) = status(onlooker, "sum")["containerStatuses"]
     assert container["state"]["terminated"]["exitCode"] == 0
     onlooker.delete("/api/v1/namespaces/default/pods/clock")
-    eventually(lambda: onlooker.pod("clock") is None, 30.0)
+    eventually(lambda: onlooker.pod("clock") is None)
 
 
 def test_a_pod_waits_for_its_secret_and_gets_the_value_as_a_variable(
@@ -98,7 +98,7 @@ def test_a_pod_waits_for_its_secret_and_gets_the_value_as_a_variable(
     onlooker.admin.add(bound("user", script, env=[variable]))
     eventually(lambda: status(onlooker, "user").get("phase") == "Pending")
     onlooker.create("/api/v1/namespaces/default/secrets", secret("db"))
-    eventually(lambda: status(onlooker, "user").get("phase") == "Succeeded", 30.0)
+    eventually(lambda: status(onlooker, "user").get("phase") == "Succeeded")
     assert value("db") not in node.log()
 
 
@@ -126,7 +126,7 @@ def test_a_restart_of_the_agent_changes_nothing_that_is_shown_of_a_container(
     node.dies()
     starts(node, tmp_path)
     onlooker.admin.add(bound("later", "exit 0"))  # what comes after the restart was heard then
-    eventually(lambda: status(onlooker, "later").get("phase") == "Succeeded", 60.0)
+    eventually(lambda: status(onlooker, "later").get("phase") == "Succeeded")
     assert status(onlooker, "clock")["containerStatuses"] == before
 
 
@@ -156,7 +156,7 @@ def is_ready(onlooker: Onlooker) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("node")
 def test_the_node_is_as_the_class_says(onlooker: Onlooker, tmp_path: Path) -> None:
-    shown = eventually(lambda: is_ready(onlooker), 60.0)
+    shown = eventually(lambda: is_ready(onlooker))
     assert shown["metadata"]["labels"]["topology.kubernetes.io/zone"] == "b"
     assert shown["status"]["capacity"]["cpu"] == "640"
     assert shown["status"]["allocatable"]["example.com/gpu"] == "16"
@@ -168,5 +168,4 @@ def test_the_node_is_as_the_class_says(onlooker: Onlooker, tmp_path: Path) -> No
         lambda: (
             condition(onlooker.node() or {}, "DiskPressure").get("message") == "the shelf is full"
         ),
-        60.0,
     )

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker, condition
 from tests.support.agent.joined_objects import secret, wipe_objects
 from tests.support.agent.process import ROOT, eventually
 from tests.support.agent.real_node import RealNode, telling
@@ -119,7 +119,7 @@ def test_a_service_account_with_these_rights_is_a_node(
     agent.dies()
     agent.start_on_manifests("--node-labels=tier=edge")
     eventually(lambda: (onlooker.node("edge-1") or {})["metadata"]["labels"].get("tier") == "edge")
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: not agent.trouble())
 
 
 def test_a_service_account_with_these_rights_carries_pods_through_their_lives(
@@ -129,14 +129,14 @@ def test_a_service_account_with_these_rights_carries_pods_through_their_lives(
     onlooker.admin.add(pod("bound", node="edge-1"))
     agent.serve("web")
     agent.start_on_manifests()
-    eventually(lambda: phase(onlooker, "bound") == "Running", PLENTY)
-    eventually(lambda: phase(onlooker, "web-edge-1") == "Running", PLENTY)
+    eventually(lambda: phase(onlooker, "bound") == "Running")
+    eventually(lambda: phase(onlooker, "web-edge-1") == "Running")
     told = {"Pulled", "Created", "Started"}
     eventually(lambda: {each["reason"] for each in onlooker.admin.events()} >= told)
 
     onlooker.admin.remove("pods", "default", "bound", grace=None)
-    eventually(lambda: onlooker.pod("bound") is None, PLENTY)
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: onlooker.pod("bound") is None)
+    eventually(lambda: not agent.trouble())
     assert agent.forbidden() == 0
 
 
@@ -157,9 +157,9 @@ def test_a_service_account_without_rights_says_so_and_joins_once_it_has_them(
     assert token not in agent.log() + agent.get("/readyz?verbose")[1]
 
     apply(onlooker, *COLLECTIONS.keys() - IDENTITY)
-    eventually(lambda: {*onlooker.mirrors()} == {"web-edge-1", "db-edge-1"}, PLENTY)
-    eventually(lambda: onlooker.lease("edge-1"), PLENTY)
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: {*onlooker.mirrors()} == {"web-edge-1", "db-edge-1"})
+    eventually(lambda: onlooker.lease("edge-1"))
+    eventually(lambda: not agent.trouble())
 
 
 def test_a_service_account_reads_objects_once_it_may(
@@ -174,8 +174,8 @@ def test_a_service_account_reads_objects_once_it_may(
 
     for document in documents("rbac-objects.yaml"):
         onlooker.create(COLLECTIONS[document["kind"]], document)
-    eventually(lambda: [each["state"] for each in agent.objects().values()] == ["synced"], PLENTY)
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: [each["state"] for each in agent.objects().values()] == ["synced"])
+    eventually(lambda: not agent.trouble())
 
 
 def test_a_service_account_gets_tokens_of_pods_once_it_may(
@@ -198,8 +198,8 @@ def test_a_service_account_gets_tokens_of_pods_once_it_may(
 
     for document in documents("rbac-tokens.yaml"):
         onlooker.create(COLLECTIONS[document["kind"]], document)
-    eventually(lambda: node.variables("bearing"), PLENTY)
-    eventually(lambda: not agent.trouble(), PLENTY)
+    eventually(lambda: node.variables("bearing"))
+    eventually(lambda: not agent.trouble())
 
 
 def test_a_service_account_with_these_rights_tells_containers_of_services(
@@ -209,8 +209,8 @@ def test_a_service_account_with_these_rights_tells_containers_of_services(
     node = RealNode(agent, containerd, tmp_path)
     onlooker.admin.add(telling("told", nodeName="edge-1"))
     node.starts()
-    assert "KUBERNETES_SERVICE_HOST" in eventually(lambda: node.variables("told"), PLENTY)
-    eventually(lambda: not agent.trouble(), PLENTY)
+    assert "KUBERNETES_SERVICE_HOST" in eventually(lambda: node.variables("told"))
+    eventually(lambda: not agent.trouble())
 
 
 def test_without_the_right_to_services_containers_start_without_their_variables(
@@ -223,10 +223,10 @@ def test_without_the_right_to_services_containers_start_without_their_variables(
     node = RealNode(agent, containerd, tmp_path)
     onlooker.admin.add(telling("told", nodeName="edge-1"))
     node.starts()
-    assert "KUBERNETES_SERVICE_HOST" not in eventually(lambda: node.variables("told"), PLENTY)
+    assert "KUBERNETES_SERVICE_HOST" not in eventually(lambda: node.variables("told"))
     agent.logs("containers start without the variables of services")
     said = "FailedToListServices"
-    eventually(lambda: said in {each["reason"] for each in onlooker.admin.events()}, PLENTY)
+    eventually(lambda: said in {each["reason"] for each in onlooker.admin.events()})
 
 
 def test_without_the_right_to_leases_there_is_a_node_and_no_lease(
@@ -241,4 +241,4 @@ def test_without_the_right_to_leases_there_is_a_node_and_no_lease(
     assert onlooker.lease("edge-1") is None
 
     apply(onlooker, "Role", "RoleBinding")
-    eventually(lambda: onlooker.lease("edge-1"), PLENTY)
+    eventually(lambda: onlooker.lease("edge-1"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import NODE_NAME, PLENTY, Onlooker
+from tests.support.agent.joined_agent import NODE_NAME, Onlooker
 from tests.support.agent.process import ROOT, eventually
 from tests.support.cluster.cluster import Cluster
 from tests.support.containers.needs import require
@@ -62,7 +62,7 @@ def is_the_agents(machine: JsonObject | None) -> JsonObject:
 
 def says_why(node: NodeOfAKubelet, uid: str) -> None:
     """Expect condition, event, reasons and ``/volumez`` to name the driver and the volume."""
-    eventually(lambda: node.condition("web", RELEASED).get("status") == "False", PLENTY)
+    eventually(lambda: node.condition("web", RELEASED).get("status") == "False")
     why = node.condition("web", RELEASED)["message"]
     assert why.startswith('UnmountVolume.TearDown failed for volume "pv-data" : ')
     assert f"driver {DRIVER} (handle handle-data) mounted " in why
@@ -93,19 +93,19 @@ def test_what_a_driver_mounted_for_a_kubelet_stays_mounted_and_its_pod_says_so(
     node.onlooker.admin.remove("pods", "default", "web", grace=1)
     says_why(node, uid)
     left.is_untouched()
-    shown = eventually(lambda: is_the_agents(node.onlooker.node()), PLENTY)
+    shown = eventually(lambda: is_the_agents(node.onlooker.node()))
     assert {key: shown[key] for key in said} == said
 
     # Back to a kubelet: it finds the volume again, and has the driver unmount it. What is staged it forgets.
     node.agent.stops()
     node.kubelet.start()
-    eventually(lambda: node.called("NodeUnpublishVolume"), PLENTY)
-    eventually(lambda: not node.seen("pods", uid, RECORD).exists(), PLENTY)
+    eventually(lambda: node.called("NodeUnpublishVolume"))
+    eventually(lambda: not node.seen("pods", uid, RECORD).exists())
     node.kubelet.kill()
     assert [each["orphaned"] for each in explained(node)[1]["stageMounts"]] == [True]
     node.runs_the_agent()
-    eventually(lambda: node.onlooker.pod("web") is None, PLENTY)
-    eventually(lambda: not node.seen("pods", uid).exists(), PLENTY)
+    eventually(lambda: node.onlooker.pod("web") is None)
+    eventually(lambda: not node.seen("pods", uid).exists())
     assert [each.rpartition("/")[2] for each in node.mounted()] == ["globalmount"]
 
 
@@ -119,7 +119,7 @@ def test_what_a_driver_mounted_stays_for_a_pod_that_is_gone_and_whose_sandbox_we
     node.onlooker.admin.remove("pods", "default", "web", grace=0)
     left = Left(node, uid)
     node.runs_the_agent()
-    eventually(lambda: held(node), PLENTY)
+    eventually(lambda: held(node))
     (row,) = held(node)
     assert (row["uid"], row["name"], f"driver {DRIVER} " in row["trouble"]) == (
         uid,

@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import config_map, edit, secret, value, wipe_objects
 from tests.support.agent.joined_pods import runs, waiting
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode, telling
 from tests.support.cluster.cluster import Cluster
 from tests.support.containers.containerd import Containerd
+from tests.support.patience import SLOWNESS
 from volumes.mounts.mount_table import mounts_below
 from volumes.mounts.system_calls import KernelMounts
 
 pytestmark = pytest.mark.cluster
 
-SOON = 15.0
+SOON = 15.0 * SLOWNESS
 """Seconds within which a change is seen, also on a machine that does much else."""
 KEYS = {"name": "keys", "mountPath": "/keys"}
 LOGIN = {"name": "keys", "secret": {"secretName": "login"}}
@@ -75,10 +76,10 @@ def test_a_secret_that_is_changed_at_the_api_server_is_seen_in_the_container(
     onlooker.admin.add(secret("login"))
     onlooker.admin.add(pod_with(told, FOLLOWS.format("/keys/password"), [LOGIN], [KEYS]))
     node.starts()
-    eventually(lambda: said(told) == [value("login")], PLENTY)
+    eventually(lambda: said(told) == [value("login")])
     began = monotonic()
     edit(onlooker, "login", "other")
-    eventually(lambda: said(told)[-1] == value("other"), PLENTY)
+    eventually(lambda: said(told)[-1] == value("other"))
     assert monotonic() - began < SOON
 
 
@@ -91,9 +92,9 @@ def test_labels_that_are_changed_at_the_api_server_are_seen_in_a_file(
     script = FOLLOWS.format("/about/labels")
     onlooker.admin.add(pod_with(told, script, [volume], [mount], labels={"color": "red"}))
     node.starts()
-    eventually(lambda: said(told) == ['color="red"'], PLENTY)
+    eventually(lambda: said(told) == ['color="red"'])
     onlooker.admin.change("pods", "default", "web", metadata={"labels": {"color": "blue"}})
-    eventually(lambda: said(told) == ['color="red"', 'color="blue"'], PLENTY)
+    eventually(lambda: said(told) == ['color="red"', 'color="blue"'])
 
 
 def test_a_pod_waits_for_its_secret_with_an_event_that_names_it_and_starts_when_it_is_there(
@@ -102,13 +103,13 @@ def test_a_pod_waits_for_its_secret_with_an_event_that_names_it_and_starts_when_
     onlooker.admin.add(pod_with(told, FOLLOWS.format("/keys/password"), [LOGIN], [KEYS]))
     node.starts()
     events = eventually(
-        lambda: [each for each in onlooker.warnings() if each["reason"] == "FailedMount"], PLENTY
+        lambda: [each for each in onlooker.warnings() if each["reason"] == "FailedMount"]
     )
     assert any("login" in each["message"] for each in events)
-    eventually(lambda: waiting(onlooker, "web").get("reason") == "ContainerCreating", PLENTY)
+    eventually(lambda: waiting(onlooker, "web").get("reason") == "ContainerCreating")
     onlooker.admin.add(secret("login"))
     began = monotonic()
-    eventually(lambda: said(told) == [value("login")], PLENTY)
+    eventually(lambda: said(told) == [value("login")])
     assert monotonic() - began < SOON
 
 
@@ -119,14 +120,14 @@ def test_nothing_of_a_pod_is_mounted_any_more_when_it_is_gone_at_the_api_server(
     part = {"name": "keys", "mountPath": "/part", "subPath": "password"}
     onlooker.admin.add(pod_with(told, FOLLOWS.format("/part"), [LOGIN], [KEYS, part]))
     node.starts()
-    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    eventually(lambda: runs(onlooker, "web"))
     pods = (node.agent.root_dir / "pods").resolve()
     assert len(mounts_below(KernelMounts().table(), str(pods))) == 2
     onlooker.admin.remove("secrets", "default", "login")
     onlooker.admin.remove("pods", "default", "web", grace=1)
-    eventually(lambda: onlooker.pod("web") is None, PLENTY)
+    eventually(lambda: onlooker.pod("web") is None)
     assert mounts_below(KernelMounts().table(), str(pods)) == ()
-    eventually(lambda: [*pods.iterdir()] == [], PLENTY)
+    eventually(lambda: [*pods.iterdir()] == [])
 
 
 def test_as_much_as_an_object_may_hold_is_there_byte_for_byte(
@@ -138,6 +139,6 @@ def test_as_much_as_an_object_may_hold_is_there_byte_for_byte(
     script = "echo $(ls /all | wc -l) > /told/said; exec sleep 1000"
     onlooker.admin.add(pod_with(told, script, [volume], [{"name": "all", "mountPath": "/all"}]))
     node.starts()
-    eventually(lambda: said(told) == ["1000"], PLENTY)
+    eventually(lambda: said(told) == ["1000"])
     (files,) = node.agent.root_dir.glob("pods/*/volumes/kubernetes.io~configmap/all")
     assert {each.name: each.read_text() for each in files.glob("key-*")} == content

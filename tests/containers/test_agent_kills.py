@@ -11,7 +11,7 @@ import pytest
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.cri_proxy import CriProxy, Step, cri_proxy
-from tests.support.containers.whole_agent import PATIENT, WholeAgent
+from tests.support.containers.whole_agent import WholeAgent
 
 STARTING = [
     Step(method, is_done)
@@ -56,7 +56,7 @@ def test_killed_at_each_step_of_a_start_it_starts_everything_once(
     agent.begins()
     agent.await_running(*names, restarts=0)
     once = {name: ["begins"] for name in names}
-    eventually(lambda: {name: agent.said(name) for name in names} == once, PATIENT)
+    eventually(lambda: {name: agent.said(name) for name in names} == once)
     assert {name: agent.instances(name) for name in names} == {
         name: [(0, "running")] for name in names
     }
@@ -75,7 +75,7 @@ def test_told_to_end_it_waits_for_sandboxes_that_are_being_made_but_not_for_long
     proxy.open_all()
     agent.begins()
     agent.await_running("web", restarts=0)
-    eventually(lambda: agent.said("web") == ["begins"], PATIENT)
+    eventually(lambda: agent.said("web") == ["begins"])
 
 
 def test_killed_at_each_step_of_a_stop_it_stops_everything_once(
@@ -97,7 +97,7 @@ def test_killed_at_each_step_of_a_stop_it_stops_everything_once(
     assert {name: agent.said(name) for name in names} == {
         name: ["begins", "term"] for name in names
     }
-    eventually(lambda: agent.json("/pods")["items"] == [], PATIENT)
+    eventually(lambda: agent.json("/pods")["items"] == [])
 
 
 def test_pods_run_and_end_though_runtime_and_agent_are_killed_while_they_do(
@@ -107,7 +107,7 @@ def test_pods_run_and_end_though_runtime_and_agent_are_killed_while_they_do(
     for name in names:
         agent.serve(name)
     agent.begins()
-    eventually(lambda: any(agent.said(name) for name in names), PATIENT)
+    eventually(lambda: any(agent.said(name) for name in names))
     agent.containerd.kill()
     agent.dies()
     agent.containerd.launch()
@@ -115,7 +115,7 @@ def test_pods_run_and_end_though_runtime_and_agent_are_killed_while_they_do(
     agent.await_running(*names)
     for name in names:
         agent.withdraw(name)
-    eventually(lambda: any("term" in agent.said(name) for name in names), PATIENT)
+    eventually(lambda: any("term" in agent.said(name) for name in names))
     agent.containerd.restart()
     agent.await_nothing()
     assert {agent.said(name).count("term") for name in names} <= {0, 1}

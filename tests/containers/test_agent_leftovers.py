@@ -14,9 +14,9 @@ from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.cri_client import CriClient
 from tests.support.containers.images import BUSYBOX
-from tests.support.containers.whole_agent import PATIENT, WholeAgent
+from tests.support.containers.whole_agent import WholeAgent
+from tests.support.patience import PATIENCE
 
-MORE_PATIENT = 130.0
 OWN = "volumes/kubernetes.io~empty-dir"
 """Where volumes of the agent are in the directory of a pod."""
 
@@ -53,7 +53,7 @@ def test_directories_of_pods_that_nobody_has_go_but_nothing_through_a_mount(
     agent.begins()
     agent.await_running("web")
     uid = agent.document("web")["metadata"]["uid"]
-    eventually(lambda: {each.name for each in pods.iterdir()} == {uid}, PATIENT)
+    eventually(lambda: {each.name for each in pods.iterdir()} == {uid})
     assert (elsewhere / "precious").exists()
     assert agent.status("web")["restartCount"] == 0
 
@@ -69,9 +69,7 @@ def test_a_pod_waits_while_the_disk_of_the_agent_is_full_and_others_go_on(
             while file.write(bytes(4096)):
                 pass
         agent.serve("after")
-        eventually(
-            lambda: "No space left" in str(agent.document("after").get("status", {})), PATIENT
-        )
+        eventually(lambda: "No space left" in str(agent.document("after").get("status", {})))
         assert agent.runs("before", 0)
         (disk / "filling").unlink()
         agent.await_running("after")
@@ -90,7 +88,7 @@ def test_logs_that_a_link_leads_elsewhere_are_refused_and_others_go_on(agent: Wh
     (logs,) = Path(agent.configuration["podLogsDir"]).glob("default_first-node1_*")
     agent.withdraw("first")
     agent.await_nothing()
-    eventually(lambda: not logs.exists(), PATIENT)
+    eventually(lambda: not logs.exists())
     agent.dies()
     logs.symlink_to(elsewhere)
     agent.serve("first")
@@ -102,7 +100,6 @@ def test_logs_that_a_link_leads_elsewhere_are_refused_and_others_go_on(agent: Wh
             agent.status("first").get("state", {}).get("waiting", {}).get("reason")
             == "CreateContainerConfigError"
         ),
-        PATIENT,
     )
     assert list(elsewhere.iterdir()) == []
 
@@ -142,7 +139,7 @@ def test_a_hundred_dead_containers_at_the_start_leave_one_of_each(agent: WholeAg
             create_old(agent, client, attempt)
     agent.begins()
     agent.await_running("web", restarts=0)
-    eventually(lambda: len(agent.instances("web")) <= 3, PATIENT)
+    eventually(lambda: len(agent.instances("web")) <= 3)
     assert agent.said("web") == ["begins"]
 
 
@@ -166,9 +163,9 @@ def test_fifty_containers_of_one_pod_run_and_end(agent: WholeAgent) -> None:
     # containerd's shim has a queue of 32 exits, and hangs while many containers are killed and end at once.
     agent.serve("crowd", containers=crowd, terminationGracePeriodSeconds=20)
     agent.begins()
-    eventually(lambda: len(list(agent.told.iterdir())) >= 25, MORE_PATIENT)
+    eventually(lambda: len(list(agent.told.iterdir())) >= 25, 3 * PATIENCE)
     agent.dies()
     agent.begins()
-    eventually(lambda: len(list(agent.told.iterdir())) == 50, MORE_PATIENT)
+    eventually(lambda: len(list(agent.told.iterdir())) == 50, 3 * PATIENCE)
     agent.withdraw("crowd")
     agent.await_nothing()

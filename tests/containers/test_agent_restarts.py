@@ -16,7 +16,8 @@ from messages.pods import JsonObject
 from messages.units import Timestamp
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
-from tests.support.containers.whole_agent import PATIENT, SERVES, WholeAgent, in_container
+from tests.support.containers.whole_agent import SERVES, WholeAgent, in_container
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -28,8 +29,8 @@ def agent(tmp_path: Path, containerd: Containerd) -> Iterator[WholeAgent]:
 def ends(agent: WholeAgent, name: str, code: int) -> None:
     """Have a container end with a code, and return once it has."""
     agent.end(name, code)
-    eventually(lambda: agent.said(name)[-1:] == ["ends"], PATIENT)
-    eventually(lambda: {state for _, state in agent.instances(name)} == {"exited"}, PATIENT)
+    eventually(lambda: agent.said(name)[-1:] == ["ends"])
+    eventually(lambda: {state for _, state in agent.instances(name)} == {"exited"})
 
 
 def restarts(agent: WholeAgent, name: str) -> int:
@@ -57,7 +58,7 @@ def test_what_ended_while_the_agent_was_away_keeps_its_code_its_message_and_its_
     ends(agent, "once", 7)
     ends(agent, "again", 8)
     agent.begins()
-    eventually(lambda: terminated(agent, "once"), PATIENT)
+    eventually(lambda: terminated(agent, "once"))
     agent.await_running("again", restarts=1)
     for name, which, code in (("once", "state", 7), ("again", "lastState", 8)):
         end = terminated(agent, name, which)
@@ -66,7 +67,7 @@ def test_what_ended_while_the_agent_was_away_keeps_its_code_its_message_and_its_
         assert began[name] <= end["finishedAt"]
     assert agent.document("once")["status"]["phase"] == "Failed"
     assert agent.said("once") == ["begins", "ends"]
-    eventually(lambda: agent.said("again") == ["begins", "ends", "begins"], PATIENT)
+    eventually(lambda: agent.said("again") == ["begins", "ends", "begins"])
 
 
 def kept(agent: WholeAgent) -> list[dict[str, Any]]:
@@ -86,17 +87,15 @@ def test_a_pod_is_as_old_as_before_and_ready_since_then_after_a_kill_of_the_agen
     agent.serve("web")
     agent.begins()
     agent.await_running("web")
-    eventually(lambda: is_ready(agent.document("web")), PATIENT)
-    eventually(
-        lambda: [page["conditions"]["Ready"][0] for page in kept(agent)] == ["True"], PATIENT
-    )
+    eventually(lambda: is_ready(agent.document("web")))
+    eventually(lambda: [page["conditions"]["Ready"][0] for page in kept(agent)] == ["True"])
     before = agent.document("web")
     beginnings = since(before), times(before)
     agent.dies()
     # Until another second than that of the first start would show.
-    eventually(lambda: rfc3339(Timestamp(time.time())) > max(times(before).values()), PATIENT)
+    eventually(lambda: rfc3339(Timestamp(time.time())) > max(times(before).values()))
     agent.begins()
-    eventually(lambda: is_ready(agent.document("web")), PATIENT)
+    eventually(lambda: is_ready(agent.document("web")))
     after = agent.document("web")
     assert (since(after), times(after)) == beginnings
     assert since(after) == before["status"]["startTime"]
@@ -113,16 +112,16 @@ def test_a_pod_that_has_ended_keeps_its_address_over_a_kill_of_the_agent(
     agent.begins()
     agent.await_running("before", "meanwhile")
     agent.end("before", code)
-    eventually(lambda: terminated(agent, "before"), PATIENT)
-    eventually(lambda: terminated(agent, "late"), PATIENT)
+    eventually(lambda: terminated(agent, "before"))
+    eventually(lambda: terminated(agent, "late"))
     names = ("before", "meanwhile", "late")
     addresses = {name: agent.document(name)["status"]["podIP"] for name in names}
     agent.dies()
     agent.end("meanwhile", code)
-    eventually(lambda: agent.said("meanwhile")[-1:] == ["ends"], PATIENT)
+    eventually(lambda: agent.said("meanwhile")[-1:] == ["ends"])
     for _ in range(2):
         agent.begins()
-        eventually(lambda: all(terminated(agent, name) for name in addresses), PATIENT)
+        eventually(lambda: all(terminated(agent, name) for name in addresses))
         shown = {name: agent.document(name)["status"].get("podIP") for name in addresses}
         assert shown == addresses
         agent.dies()
@@ -137,7 +136,7 @@ def test_restart_counts_go_on_over_kills_of_the_agent(agent: WholeAgent) -> None
         ends(agent, "web", 0)
     agent.begins()
     agent.await_running("web", restarts=3)
-    eventually(lambda: agent.said("web") == ["begins", "ends"] * 3 + ["begins"], PATIENT)
+    eventually(lambda: agent.said("web") == ["begins", "ends"] * 3 + ["begins"])
 
 
 def test_a_manifest_that_was_edited_meanwhile_is_another_pod_after_the_old_one_has_ended(
@@ -149,9 +148,9 @@ def test_a_manifest_that_was_edited_meanwhile_is_another_pod_after_the_old_one_h
     agent.dies()
     agent.serve("web", f"say edited; {SERVES}")
     agent.begins()
-    eventually(lambda: agent.said("web") == ["begins", "term", "edited", "begins"], PATIENT)
+    eventually(lambda: agent.said("web") == ["begins", "term", "edited", "begins"])
     agent.await_running("web", restarts=0)
-    eventually(lambda: agent.instances("web") == [(0, "running")], PATIENT)
+    eventually(lambda: agent.instances("web") == [(0, "running")])
 
 
 def test_an_edit_of_a_pod_with_a_fixed_uid_restarts_the_container_that_it_is_about_in_place(
@@ -166,17 +165,17 @@ def test_an_edit_of_a_pod_with_a_fixed_uid_restarts_the_container_that_it_is_abo
     write(SERVES)
     agent.begins()
     agent.await_serving("web")
-    eventually(lambda: agent.said("beside") == ["begins"], PATIENT)
+    eventually(lambda: agent.said("beside") == ["begins"])
     beside = agent.status("web", "beside")["containerID"]
     write(f"say edited; {SERVES}")
-    eventually(lambda: agent.said("web") == ["begins", "term", "edited", "begins"], PATIENT)
+    eventually(lambda: agent.said("web") == ["begins", "term", "edited", "begins"])
     agent.await_running("web", restarts=1)
     assert terminated(agent, "web", "lastState")["exitCode"] == 3
     # One that was edited while the agent was away is seen by the next one; what was not, stays.
     agent.dies()
     write(f"say again; {SERVES}")
     agent.begins()
-    eventually(lambda: agent.said("web")[-3:] == ["term", "again", "begins"], PATIENT)
+    eventually(lambda: agent.said("web")[-3:] == ["term", "again", "begins"])
     agent.await_running("web", restarts=2)
     assert agent.status("web", "beside")["containerID"] == beside
     assert agent.said("beside") == ["begins"]
@@ -194,7 +193,7 @@ def test_a_manifest_that_went_meanwhile_has_its_pod_stopped_as_its_containers_sa
     agent.dies()
     agent.withdraw("web")
     agent.begins()
-    eventually(lambda: not agent.instances("web"), PATIENT)
+    eventually(lambda: not agent.instances("web"))
     assert agent.said("web") == ["begins", "hook", "hooked", "term", "late"]
     assert agent.said("stays") == ["begins"]
 
@@ -210,7 +209,7 @@ def test_sidecars_end_last_though_the_agent_is_killed_meanwhile(agent: WholeAgen
     agent.begins()
     agent.await_serving("web", times=2)
     agent.withdraw("web")
-    eventually(lambda: "term" in agent.said("web"), PATIENT)
+    eventually(lambda: "term" in agent.said("web"))
     agent.dies()
     agent.begins()
     agent.await_nothing()
@@ -232,7 +231,7 @@ def test_records_that_are_torn_cost_nothing_that_runs(agent: WholeAgent) -> None
     agent.begins()
     agent.await_running(*names, restarts=0)
     agent.end("two", 5)
-    eventually(lambda: agent.said("two") == ["begins", "ends", "begins"], PATIENT)
+    eventually(lambda: agent.said("two") == ["begins", "ends", "begins"])
     agent.await_running("two", restarts=1)
     assert [agent.said(name) for name in ("one", "three")] == [["begins"]] * 2
     assert "Traceback" not in agent.log()
@@ -250,7 +249,7 @@ def test_many_pods_start_once_each_while_the_agent_is_killed_again_and_again(
         agent.begins()
         eventually(
             lambda enough=enough: sum(bool(agent.said(name)) for name in names) >= enough,  # type: ignore[misc]
-            3 * PATIENT,  # starts that a kill has broken off are tried again after pauses
+            3 * PATIENCE,  # starts that a kill has broken off are tried again after pauses
         )
         agent.dies()
     agent.begins()
@@ -259,12 +258,11 @@ def test_many_pods_start_once_each_while_the_agent_is_killed_again_and_again(
         # A process that ran when its start was cut off counts as an instance that has ended.
         eventually(
             lambda name=name: agent.said(name) == ["begins"] * (1 + restarts(agent, name)),  # type: ignore[misc]
-            PATIENT,
         )
         assert restarts(agent, name) <= len(kills)
     for name in names:
         agent.withdraw(name)
-    eventually(lambda: sum("term" in agent.said(name) for name in names) >= 5, PATIENT)
+    eventually(lambda: sum("term" in agent.said(name) for name in names) >= 5)
     agent.dies()
     agent.begins()
     agent.await_nothing()

@@ -13,7 +13,6 @@ import pytest
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.volume_agent import RESTS, VolumeAgent, config_map
-from tests.support.containers.whole_agent import PATIENT
 from tests.support.project.checkout import ROOT
 
 MOUNT = {"name": "settings", "mountPath": "/settings"}
@@ -62,7 +61,7 @@ def test_a_program_that_is_signalled_always_finds_the_new_file(agent: VolumeAgen
         agent.await_said("web", *expected)
     assert agent.status("web")["restartCount"] == 0
     counted = 'actorlet_change_hooks_total{action="signal",result="done"} 10.0'
-    eventually(lambda: counted in agent.get("/metrics")[1], PATIENT)
+    eventually(lambda: counted in agent.get("/metrics")[1])
 
 
 def test_a_signal_needs_nothing_in_the_image(agent: VolumeAgent) -> None:
@@ -101,7 +100,7 @@ def test_a_change_while_the_agent_is_away_is_signalled_when_it_is_back(
     agent.up()
     agent.await_said("web", "begins")
     agent.await_running("web")
-    eventually(lambda: any((agent.root_dir / "pod-records").glob("*.json")), PATIENT)
+    eventually(lambda: any((agent.root_dir / "pod-records").glob("*.json")))
     agent.dies()
     agent.keep("ConfigMap", "settings", level="1")
     agent.up()
@@ -124,7 +123,7 @@ def test_a_container_is_started_again_with_the_new_variable_and_says_why(
     # Whoever looks after the agent was killed finds the same, and nothing is done once more.
     agent.dies()
     agent.up()
-    eventually(lambda: agent.runs("web"), PATIENT)
+    eventually(lambda: agent.runs("web"))
     assert agent.status("web")["lastState"]["terminated"]["reason"] == "ObjectChanged"
     assert agent.status("web")["restartCount"] == 1
 
@@ -160,12 +159,12 @@ def test_the_example_of_the_page_does_what_it_says(agent: VolumeAgent) -> None:
         manifest = manifest.replace("spec:\n", "spec:\n  hostNetwork: true\n", 1)
         (agent.manifests / f"{name}.yaml").write_text(manifest)
     agent.up()
-    eventually(lambda: "start: good morning" in log_of(agent, "web"), PATIENT)
-    eventually(lambda: "start: good morning" in log_of(agent, "clock"), PATIENT)
+    eventually(lambda: "start: good morning" in log_of(agent, "web"))
+    eventually(lambda: "start: good morning" in log_of(agent, "clock"))
     (agent.objects / "clock-settings.yaml").write_text(text.replace("morning", "evening"))
-    eventually(lambda: "SIGHUP: good evening" in log_of(agent, "clock"), PATIENT)
-    eventually(lambda: "start: good evening" in log_of(agent, "web"), PATIENT)
-    eventually(lambda: agent.status("web", "web").get("restartCount") == 1, PATIENT)
+    eventually(lambda: "SIGHUP: good evening" in log_of(agent, "clock"))
+    eventually(lambda: "start: good evening" in log_of(agent, "web"))
+    eventually(lambda: agent.status("web", "web").get("restartCount") == 1)
 
 
 def log_of(agent: VolumeAgent, name: str) -> str:
@@ -192,11 +191,11 @@ def test_a_container_that_keeps_variables_of_an_earlier_secret_is_told_until_it_
     assert told() == (0, [])
     agent.keep("Secret", "login", password="s3cret-2")
     old = {"container": "main", "kind": "Secret", "name": "login"}
-    eventually(lambda: told() == (1, [old]), PATIENT)
+    eventually(lambda: told() == (1, [old]))
     # What it was made from is written at the container.
     agent.dies()
     agent.up()
-    eventually(lambda: agent.is_ready() and told() == (1, [old]), PATIENT)
+    eventually(lambda: agent.is_ready() and told() == (1, [old]))
     agent.end("web", 3)
     agent.await_running("web", restarts=1)
-    eventually(lambda: told() == (0, []), PATIENT)
+    eventually(lambda: told() == (0, []))

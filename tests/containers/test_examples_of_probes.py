@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
-from tests.support.containers.whole_agent import PATIENT, WholeAgent
+from tests.support.containers.whole_agent import WholeAgent
 from tests.support.project.examples import EXAMPLES
 
 
@@ -46,7 +46,7 @@ def restarts(agent: WholeAgent, name: str) -> int:
 
 def test_a_slow_start_is_no_reason_for_a_restart(agent: WholeAgent) -> None:
     apply(agent, "slow-start")
-    eventually(lambda: is_ready(agent, "slow-start"), PATIENT)
+    eventually(lambda: is_ready(agent, "slow-start"))
     began = agent.status("slow-start", "server")["state"]["running"]["startedAt"]
     assert ready_since(agent, "slow-start") - datetime.fromisoformat(began) > timedelta(seconds=8)
     assert agent.status("slow-start", "server")["started"]
@@ -56,7 +56,7 @@ def test_a_slow_start_is_no_reason_for_a_restart(agent: WholeAgent) -> None:
 def test_readiness_comes_and_goes_without_a_restart(agent: WholeAgent) -> None:
     apply(agent, "comes-and-goes")
     for expected in (True, False, True):
-        eventually(lambda e=expected: is_ready(agent, "comes-and-goes") is e, PATIENT)  # type: ignore[misc]
+        eventually(lambda e=expected: is_ready(agent, "comes-and-goes") is e)  # type: ignore[misc]
     assert restarts(agent, "comes-and-goes") == 0
 
 
@@ -64,8 +64,8 @@ def test_a_server_that_gets_stuck_starts_again_long_before_its_pods_grace_is_ove
     agent: WholeAgent,
 ) -> None:
     apply(agent, "gets-stuck")
-    eventually(lambda: is_ready(agent, "gets-stuck"), PATIENT)
+    eventually(lambda: is_ready(agent, "gets-stuck"))
     began = time.monotonic()
-    eventually(lambda: restarts(agent, "gets-stuck") >= 1, PATIENT)
+    eventually(lambda: restarts(agent, "gets-stuck") >= 1)
     assert time.monotonic() - began < 55.0
     assert agent.status("gets-stuck", "server")["lastState"]["terminated"]["exitCode"] == 137

@@ -11,7 +11,6 @@ import pytest
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.service_agent import ServiceAgent
-from tests.support.containers.whole_agent import PATIENT
 
 NONE = (
     "there is no socket at /run/containerd/containerd.sock, /run/crio/crio.sock or "
@@ -41,7 +40,7 @@ def test_a_runtime_that_comes_three_seconds_late_runs_the_pods(agent: ServiceAge
     agent.begins()
     eventually(lambda: is_unready_for(agent, NONE))
     late = time.monotonic() + LATE
-    eventually(lambda: time.monotonic() > late, PATIENT)
+    eventually(lambda: time.monotonic() > late)
     assert agent.document("web")["status"]["phase"] == "Pending"
     assert is_unready_for(agent, NONE)
     assert runtime_of(agent) == NONE
@@ -93,9 +92,9 @@ def test_two_agents_that_wait_for_one_runtime_do_not_share_it(
                     return first, second
             return None
 
-        first, second = eventually(one_of_them, PATIENT)
+        first, second = eventually(one_of_them)
         assert first.stops() == 0
-        eventually(second.is_ready, PATIENT)
+        eventually(second.is_ready)
 
 
 def test_nothing_is_ever_hollow_or_runs_twice_while_runtime_and_agent_restart_together(
@@ -111,7 +110,7 @@ def test_nothing_is_ever_hollow_or_runs_twice_while_runtime_and_agent_restart_to
         agent.containerd.kill()
         agent.loses_containerd()
         agent.end("ends", 0)
-        eventually(lambda: agent.said("ends")[-1:] == ["ends"], PATIENT)
+        eventually(lambda: agent.said("ends")[-1:] == ["ends"])
         agent.begins()
         if number % 2:
             eventually(lambda: is_unready_for(agent, "there is no socket at"))

@@ -14,9 +14,6 @@ from tests.support.containers.cgroups import make_cgroup
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX
 
-PATIENTLY = 60.0
-"""Seconds. A machine that is busy takes many times as long as another one."""
-
 
 class Watched:
     """An agent on a containerd of the tests' own."""
@@ -90,45 +87,45 @@ def node(tmp_path: Path, containerd: Containerd) -> Iterator[Watched]:
 
 def test_a_runtime_that_dies_and_comes_back_is_shown_at_once_each_time(node: Watched) -> None:
     node.begins()
-    eventually(node.is_ready_again, PATIENTLY)
+    eventually(node.is_ready_again)
     assert node.health("/healthz")[1]["pleg"].startswith("ok: last seen active ")
     node.containerd.kill()
-    eventually(lambda: node.is_unready_for("failed: nobody listens at "), PATIENTLY)
+    eventually(lambda: node.is_unready_for("failed: nobody listens at "))
     assert node.health("/healthz")[0] == 200
     node.containerd.start()
-    eventually(node.is_ready_again, PATIENTLY)
+    eventually(node.is_ready_again)
 
 
 def test_a_socket_that_is_missing_at_the_start_is_waited_for(node: Watched) -> None:
     node.containerd.kill()
     node.containerd.socket.unlink(missing_ok=True)
     node.begins()
-    eventually(lambda: node.is_unready_for("failed: there is no socket at "), PATIENTLY)
+    eventually(lambda: node.is_unready_for("failed: there is no socket at "))
     node.agent.logs("the container runtime cannot be used")
     assert node.agent.log().count("the container runtime cannot be used") == 1
     node.containerd.start()
-    eventually(node.is_ready_again, PATIENTLY)
+    eventually(node.is_ready_again)
 
 
 def test_pods_wait_for_a_network_and_those_of_the_host_run(node: Watched) -> None:
     node.begins()
     node.serves("inside")
     node.serves("host", hostNetwork=True)
-    eventually(lambda: node.runs("host"), PATIENTLY)
+    eventually(lambda: node.runs("host"))
     assert not node.runs("inside")
     status, checks = node.health("/readyz")
     assert status == 200
     assert "NetworkReady=false" in checks["container-runtime-network"]
     node.agent.logs("network is not ready: container runtime network not ready")
     node.containerd.add_network()
-    eventually(lambda: node.runs("inside"), PATIENTLY)
-    eventually(lambda: "container-runtime-network" not in node.health("/readyz")[1], PATIENTLY)
+    eventually(lambda: node.runs("inside"))
+    eventually(lambda: "container-runtime-network" not in node.health("/readyz")[1])
 
 
 def test_calls_and_looks_are_counted_by_a_kubelets_names(node: Watched) -> None:
     node.begins()
     node.serves("host", hostNetwork=True)
-    eventually(lambda: node.runs("host"), PATIENTLY)
+    eventually(lambda: node.runs("host"))
     calls = ("version", "status", "run_podsandbox", "create_container", "start_container")
     wanted = {
         *(f'kubelet_runtime_operations_total{{operation_type="{each}"}}' for each in calls),
@@ -141,7 +138,7 @@ def test_calls_and_looks_are_counted_by_a_kubelets_names(node: Watched) -> None:
             for each in ("create", "update")
         ),
     }
-    eventually(lambda: counted(node) >= wanted, PATIENTLY)
+    eventually(lambda: counted(node) >= wanted)
 
 
 def counted(node: Watched) -> set[str]:
@@ -164,8 +161,8 @@ def shares(node: Watched) -> str:
 def test_burstable_pods_have_together_what_they_request(node: Watched) -> None:
     node.begins()
     node.serves("one", "500m", hostNetwork=True)
-    eventually(lambda: shares(node) in {"512", "20"}, PATIENTLY)
+    eventually(lambda: shares(node) in {"512", "20"})
     node.serves("two", "1500m", hostNetwork=True)
-    eventually(lambda: shares(node) in {"2048", "79"}, PATIENTLY)
+    eventually(lambda: shares(node) in {"2048", "79"})
     (node.agent.manifests / "two.json").unlink()
-    eventually(lambda: shares(node) in {"512", "20"}, PATIENTLY)
+    eventually(lambda: shares(node) in {"512", "20"})

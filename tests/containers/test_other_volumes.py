@@ -14,7 +14,6 @@ from messages.pods import JsonObject
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.volume_agent import FOLLOWS, RESTS, VolumeAgent, config_map
-from tests.support.containers.whole_agent import PATIENT
 
 DATA = {"name": "data", "mountPath": "/data"}
 
@@ -86,8 +85,8 @@ def test_a_pod_waits_while_a_path_of_the_node_is_not_what_it_should_be(
     agent.mount("other", RESTS, [], [])
     agent.up()
     agent.await_running("other")
-    eventually(lambda: agent.waits("web"), PATIENT)
-    eventually(lambda: agent.waits_for("web", "data", str(path)), PATIENT)
+    eventually(lambda: agent.waits("web"))
+    eventually(lambda: agent.waits_for("web", "data", str(path)))
     path.unlink()
     make(path, kind)
     agent.await_said("web", "rests")
@@ -127,7 +126,7 @@ def test_a_part_of_a_volume_is_never_updated_until_its_container_starts_again(
     agent.await_said("web", "one one", "two one", "two two")
     agent.withdraw("web")
     agent.await_nothing()
-    eventually(lambda: agent.left() == [], PATIENT)
+    eventually(lambda: agent.left() == [])
 
 
 def test_a_part_by_the_name_of_the_pod_is_made_in_a_path_of_the_node(
@@ -142,7 +141,7 @@ def test_a_part_by_the_name_of_the_pod_is_made_in_a_path_of_the_node(
     assert mounting.joinpath("shared", "of", "web", "file").exists()
     agent.withdraw("web")
     agent.await_nothing()
-    eventually(lambda: agent.left() == [], PATIENT)
+    eventually(lambda: agent.left() == [])
     assert mounting.joinpath("shared", "of", "web", "file").exists()
 
 
@@ -161,4 +160,4 @@ def test_what_the_runtime_cannot_mount_is_refused_by_its_name_and_others_run(
         is_so = waiting.get("reason") == "CreateContainerConfigError"
         return is_so and said in waiting["message"]
 
-    eventually(is_refused, PATIENT)
+    eventually(is_refused)

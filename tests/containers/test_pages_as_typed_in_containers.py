@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.agent.process import ROOT, eventually
 from tests.support.containers.containerd import Containerd
-from tests.support.containers.whole_agent import PATIENT, WholeAgent
+from tests.support.containers.whole_agent import WholeAgent
 from tests.support.project.consoles import Terminal, commands
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(240)]
@@ -28,7 +28,7 @@ def test_start_here_in_real_containers(tmp_path: Path, containerd: Containerd) -
             }
             return str(pods.get("web-edge-1", {}).get("podIP", ""))
 
-        terminal = Terminal(tmp_path, agent, {"10.99.0.3": eventually(address, PATIENT)})
+        terminal = Terminal(tmp_path, agent, {"10.99.0.3": eventually(address)})
         typed = [
             each
             for each in commands(ROOT / "docs/start-here.md")
@@ -52,7 +52,7 @@ def test_an_edge_node_with_a_change_and_a_kill(tmp_path: Path, containerd: Conta
                 f"--pod-manifest-path={tmp_path}/etc/manifests",
                 f"--local-objects-dir={tmp_path}/etc/objects",
             )
-            eventually(agent.is_ready, PATIENT)
+            eventually(agent.is_ready)
 
         begins()
         terminal = Terminal(tmp_path, agent, {"/etc/actorlet": f"{tmp_path}/etc"})

@@ -163,7 +163,7 @@ def test_the_limit_of_a_pod_holds_for_a_container_that_has_a_larger_one(
     hungry = "x=a; while true; do x=$x$x; done"
     generous = resources_of(pod({"cpu": "1", "memory": "1Gi"}), options, cgroups)
     container = real.run(generous, "sh", "-c", hungry)
-    eventually(lambda: client.container(container).state == cri.CONTAINER_EXITED, 30.0)
+    eventually(lambda: client.container(container).state == cri.CONTAINER_EXITED)
     assert client.container(container).exit_code == 137
     client.remove_sandbox(real.sandbox)
     assert cgroups.remove(small.uid)

@@ -15,7 +15,6 @@ from tests.support.containers import needs
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import LocalImage
 from tests.support.containers.registry import Registry, registry_of
-from tests.support.containers.whole_agent import PATIENT
 
 NAME = "registry.example"
 APP = LocalImage(name=f"{NAME}/team/app:1", config={"Cmd": ["sleep", "infinity"]})
@@ -92,22 +91,20 @@ def test_a_pod_with_the_credentials_runs_and_one_without_them_waits(
     agent: AgentProcess, registry: Registry
 ) -> None:
     write_pod(agent, "mine", "mine")
-    eventually(lambda: "running" in container(agent, "mine"), PATIENT)
+    eventually(lambda: "running" in container(agent, "mine"))
     write_pod(agent, "thief")
     eventually(
         lambda: (
             "401 Unauthorized" in container(agent, "thief").get("waiting", {}).get("message", "")
         ),
-        PATIENT,
     )
     write_pod(agent, "never", policy="Never")
     withheld = "but nothing shows that the pod may have it"
     eventually(
         lambda: container(agent, "never").get("waiting", {}).get("message", "").endswith(withheld),
-        PATIENT,
     )
     write_pod(agent, "again", "mine")
-    eventually(lambda: "running" in container(agent, "again"), PATIENT)
+    eventually(lambda: "running" in container(agent, "again"))
     assert registry.pulls == ["team/app:1"]
     counted = 'kubelet_image_pull_duration_seconds_count{image_size_in_bytes="0-10MB"} 1.0'
     eventually(lambda: counted in agent.get("/metrics")[1])

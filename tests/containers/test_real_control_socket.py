@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.agent.process import ROOT, eventually
 from tests.support.containers.containerd import Containerd
-from tests.support.containers.whole_agent import PATIENT, SERVES, WholeAgent
+from tests.support.containers.whole_agent import SERVES, WholeAgent
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -29,7 +30,12 @@ def run(agent: WholeAgent, *arguments: str) -> tuple[int, str]:
     """Run the command, and return its exit code and what it wrote."""
     environment = {**os.environ, "ACTORLET_ROOT_DIR": str(agent.root_dir)}
     ended = subprocess.run(
-        line(*arguments), capture_output=True, text=True, timeout=60, check=False, env=environment
+        line(*arguments),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        env=environment,
     )
     return ended.returncode, ended.stdout or ended.stderr
 
@@ -38,7 +44,7 @@ def test_logs_are_read_by_instance_and_commands_run(agent: WholeAgent) -> None:
     agent.begins()
     agent.serve("web", f"echo first; sleep 0.2; echo second >&2; sleep 0.2; echo third; {SERVES}")
     agent.await_serving("web")
-    eventually(lambda: run(agent, "logs", "web") == (0, "first\nsecond\nthird\n"), PATIENT)
+    eventually(lambda: run(agent, "logs", "web") == (0, "first\nsecond\nthird\n"))
     assert run(agent, "logs", "web", "--tail", "2") == (0, "second\nthird\n")
     assert run(agent, "exec", "web", "--", "sh", "-c", "echo $NAME; exit 4") == (4, "web\n")
     no_program = 'cannot be started: "nosuch": executable file not found in $PATH\n'
@@ -70,7 +76,7 @@ def test_a_log_is_followed_line_by_line_until_its_container_ends(agent: WholeAge
             assert following.stdout.readline() == "ends\n"
             agent.withdraw("web")
             assert following.stdout.read() == ""
-            assert following.wait(60) == 0
+            assert following.wait(PATIENCE) == 0
         finally:
             following.kill()
 
@@ -80,7 +86,7 @@ def test_what_a_pod_wrote_before_its_manifest_was_changed_is_the_log_of_the_inst
 ) -> None:
     agent.begins()
     agent.serve("web", "echo it crashes; exit 3")
-    eventually(lambda: run(agent, "logs", "web") == (0, "it crashes\n"), PATIENT)
+    eventually(lambda: run(agent, "logs", "web") == (0, "it crashes\n"))
     agent.serve("web", f"echo it is mended; {SERVES}")
     agent.await_serving("web")
     assert run(agent, "logs", "web", "-p") == (0, "it crashes\n")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
-from tests.support.containers.whole_agent import PATIENT, WholeAgent, in_container
+from tests.support.containers.whole_agent import WholeAgent, in_container
 from tests.support.wire.http1_server import Http1Server, http1_server
 
 BEGUN = "until [ $(grep -c begins /told/web) -gt $(grep -c term /told/web) ]; do sleep 0.05; done"
@@ -61,8 +61,8 @@ def test_a_page_is_asked_for_on_loopback_where_the_pod_has_the_network_of_the_no
 
 def test_a_container_whose_first_hook_fails_is_killed_and_started_again(agent: WholeAgent) -> None:
     serve(agent, postStart=does(f"{BEGUN}; echo s3cr3t; exit 7"))
-    eventually(lambda: agent.said("web")[:4] == ["begins", "term"] * 2, PATIENT)
-    eventually(lambda: waits_for(agent) == "CrashLoopBackOff", PATIENT)
+    eventually(lambda: agent.said("web")[:4] == ["begins", "term"] * 2)
+    eventually(lambda: waits_for(agent) == "CrashLoopBackOff")
     agent.logs("PostStartHook failed: the command exited with code 7")
     assert "s3cr3t" not in agent.log()
 
@@ -97,7 +97,7 @@ def test_an_agent_that_is_killed_in_a_hook_leaves_the_stop_to_the_next_one(
     serve(agent, preStop=does("say stops; sleep 2"))
     agent.await_serving("web")
     agent.withdraw("web")
-    eventually(lambda: "stops" in agent.said("web"), PATIENT)
+    eventually(lambda: "stops" in agent.said("web"))
     agent.dies()
     agent.begins()
     agent.await_nothing()

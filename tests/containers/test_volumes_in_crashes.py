@@ -15,7 +15,6 @@ import pytest
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.volume_agent import RESTS, VolumeAgent, config_map, secret
-from tests.support.containers.whole_agent import PATIENT
 
 KEYS = {"name": "keys", "mountPath": "/keys"}
 CHANGES_A_SECOND = 100
@@ -100,14 +99,14 @@ def test_a_secret_that_changes_all_the_time_is_whole_and_its_last_version_is_the
             _pause.wait(max(0.0, number / CHANGES_A_SECOND - now))
         last = of_version(number)["a"]
         changed = monotonic()
-        eventually(lambda: volume.joinpath("a").read_text() == last, PATIENT)
+        eventually(lambda: volume.joinpath("a").read_text() == last)
         waited = monotonic() - changed
     assert reader.seen["torn"] == reader.seen["missing"] == 0, reader.seen
     assert reader.seen["whole"] > 0
     assert waited < SHOWN_WITHIN
     # Bounded: never more contents than versions, and each is gone soon.
     assert 1 < len(reader.directories) <= number + 1
-    eventually(lambda: len([*volume.glob("..2*")]) == 1, PATIENT)
+    eventually(lambda: len([*volume.glob("..2*")]) == 1)
 
 
 def test_whoever_reads_while_the_agent_is_killed_sees_whole_contents_and_the_next_life_tidies(
@@ -129,11 +128,11 @@ def test_whoever_reads_while_the_agent_is_killed_sees_whole_contents_and_the_nex
                 _pause.wait(1 / CHANGES_A_SECOND)
             agent.dies()
             agent.up()
-            eventually(agent.is_ready, PATIENT)
+            eventually(agent.is_ready)
         last = of_version(number)["a"]
-        eventually(lambda: volume.joinpath("a").read_text() == last, PATIENT)
+        eventually(lambda: volume.joinpath("a").read_text() == last)
     assert reader.seen["torn"] == reader.seen["missing"] == 0, reader.seen
-    eventually(lambda: len([*volume.glob("..2*")]) == 1, PATIENT)
+    eventually(lambda: len([*volume.glob("..2*")]) == 1)
     assert not volume.joinpath("..data_tmp").is_symlink()
     assert agent.status("web")["restartCount"] == 0
     assert agent.said("web") == ["rests"]
@@ -157,13 +156,11 @@ def test_after_a_kill_nothing_is_left_of_pods_that_went_meanwhile(agent: VolumeA
     agent.withdraw("goes")
     agent.up()
     agent.await_running("stays", restarts=0)
-    eventually(lambda: agent.uid("goes") == "", PATIENT)
+    eventually(lambda: agent.uid("goes") == "")
     own = str(agent.directory("stays").resolve())
-    eventually(
-        lambda: [each.name for each in (agent.root_dir / "pods").iterdir()] == [kept], PATIENT
-    )
+    eventually(lambda: [each.name for each in (agent.root_dir / "pods").iterdir()] == [kept])
     assert len(agent.mounted()) == 3
     assert all(each.path.startswith(f"{own}/") for each in agent.mounted())
     agent.withdraw("stays")
     agent.await_nothing()
-    eventually(lambda: agent.left() == [], PATIENT)
+    eventually(lambda: agent.left() == [])

@@ -18,10 +18,10 @@ from tests.support.containers.volume_agent import (
     config_map,
     secret,
 )
-from tests.support.containers.whole_agent import PATIENT
+from tests.support.patience import SLOWNESS
 
 KEYS = {"name": "keys", "mountPath": "/keys"}
-SOON = 15.0
+SOON = 15.0 * SLOWNESS
 """Seconds within which a change is seen, also on a machine that does much else."""
 WATCHES = (
     "last=; while true; do now=$(readlink /keys/..data);"
@@ -71,8 +71,8 @@ def test_a_change_is_seen_in_the_container_by_who_watches_and_by_who_looks(
     for text in ("two", "three"):
         began = monotonic()
         agent.keep("Secret", "login", key=text)
-        eventually(lambda text=text: agent.said("looking")[-1:] == [text], PATIENT)  # type: ignore[misc]
-        eventually(lambda text=text: agent.said("watching")[-1:] == [text], PATIENT)  # type: ignore[misc]
+        eventually(lambda text=text: agent.said("looking")[-1:] == [text])  # type: ignore[misc]
+        eventually(lambda text=text: agent.said("watching")[-1:] == [text])  # type: ignore[misc]
         assert monotonic() - began < SOON
     assert agent.said("watching") == ["one", "two", "three"]
     assert agent.status("looking")["restartCount"] == 0
@@ -115,7 +115,7 @@ def test_what_is_optional_is_not_waited_for_and_comes_later(agent: VolumeAgent) 
     agent.await_said("web", "one")
     agent.drop("Secret", "login")
     agent.keep("Secret", "login", key="two")
-    eventually(lambda: agent.said("web")[-1] == "two", PATIENT)
+    eventually(lambda: agent.said("web")[-1] == "two")
     assert agent.status("web")["restartCount"] == 0
 
 
@@ -126,8 +126,8 @@ def test_a_pod_waits_for_a_secret_says_which_and_starts_when_it_appears(
     agent.mount("other", RESTS, [], [])
     agent.up()
     agent.await_running("other")
-    eventually(lambda: agent.waits("web"), PATIENT)
-    eventually(lambda: agent.waits_for("web", "keys", "login"), PATIENT)
+    eventually(lambda: agent.waits("web"))
+    eventually(lambda: agent.waits_for("web", "keys", "login"))
     agent.keep("Secret", "login", key="one")
     began = monotonic()
     agent.await_said("web", "rests")
@@ -142,7 +142,7 @@ def test_a_secret_that_goes_while_it_is_used_stays_in_the_files_of_who_has_it(
     agent.up()
     agent.await_said("web", "one", "rests")
     agent.drop("Secret", "login")
-    eventually(lambda: agent.waits_for("web", "login"), PATIENT)
+    eventually(lambda: agent.waits_for("web", "login"))
     agent.await_running("web")
     agent.containerd.kill_task(agent.status("web")["containerID"].partition("://")[2])
     agent.await_said("web", "one", "rests", "one", "rests")
@@ -157,7 +157,7 @@ def test_a_pod_ends_and_leaves_nothing_although_its_secret_is_gone(agent: Volume
     agent.drop("Secret", "login")
     agent.withdraw("web")
     agent.await_nothing()
-    eventually(lambda: agent.left() == [], PATIENT)
+    eventually(lambda: agent.left() == [])
 
 
 def test_a_thousand_keys_and_binary_ones_are_there_byte_for_byte(agent: VolumeAgent) -> None:
@@ -169,7 +169,7 @@ def test_a_thousand_keys_and_binary_ones_are_there_byte_for_byte(agent: VolumeAg
     agent.await_running("web")
     volume = agent.volume("web", "configmap", "all")
     assert {each.name: each.read_bytes() for each in volume.glob("key-*")} == content
-    assert eventually(lambda: agent.said("web"), PATIENT)[0].startswith("1000 ")
+    assert eventually(lambda: agent.said("web"))[0].startswith("1000 ")
 
 
 def test_a_key_that_is_named_as_a_link_of_the_volume_is_written_nowhere(

@@ -12,6 +12,7 @@ from kernel import Actor, BaseActor, PooledActor, Restart, Runtime, SupervisorSp
 from messages.units import Seconds
 from tests.support.kernel.players import Do, Player, Say, Troupe, crash, key
 from tests.support.kernel.stage import Stage, stage
+from tests.support.patience import PATIENCE
 
 WEB, LOG = key("web"), key("log")
 
@@ -64,7 +65,7 @@ def test_a_number_of_a_life_is_never_used_again(troupe: Troupe, runtime: Runtime
 
 def test_two_actors_run_at_once(troupe: Troupe) -> None:
     # Each waits for the other: on one thread they would wait for ever.
-    meeting = threading.Barrier(2, timeout=5.0)
+    meeting = threading.Barrier(2, timeout=PATIENCE)
     meet = Do(action=lambda _player: meeting.wait())
     spec = SupervisorSpec(name="root", children=(troupe.child(WEB), troupe.child(LOG)))
     with stage(spec, Threads()) as play:

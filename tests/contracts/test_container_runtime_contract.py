@@ -198,13 +198,15 @@ def test_a_stop_is_answered_when_the_container_has_ended(
     assert runtime.seen_container(POD, "stubborn") == answered.outcome
 
 
-@pytest.mark.parametrize(("later", "wait"), [(0.0, 0.5), (1.0, 1.5), (600.0, 6.5)])
+@pytest.mark.parametrize(
+    ("first", "later", "wait"), [(600.0, 0.0, 0.5), (600.0, 1.0, 1.5), (6.0, 6000.0, 6.5)]
+)
 def test_a_second_stop_shortens_the_first_and_never_makes_it_longer(
-    runtime: ContainerRuntimeUnderTest, later: float, wait: float
+    runtime: ContainerRuntimeUnderTest, first: float, later: float, wait: float
 ) -> None:
     (container,) = runtime.running(POD, "stubborn")
     refs = [
-        runtime.send(StopContainer(id=container.id, grace=Seconds(6.0))),
+        runtime.send(StopContainer(id=container.id, grace=Seconds(first))),
         runtime.send(StopContainer(id=container.id, grace=Seconds(later))),
     ]
     answered = runtime.answered(2, within=wait)

@@ -20,6 +20,7 @@ from kernel import envelope as kernel_envelope
 from tests.support.kernel.players import Do, Player, Repeat, Say, Troupe, key
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage
+from tests.support.patience import PATIENCE
 
 WEB, LOG = key("web"), key("log")
 
@@ -141,7 +142,7 @@ def test_pykkas_own_loop_does_not_report_a_failing_start() -> None:
             reports.append(arguments)
 
     reference = Failing.start()
-    reference.actor_stopped.wait(5.0)
+    assert reference.actor_stopped.wait(PATIENCE)
     assert reports == []
 
 
@@ -164,13 +165,13 @@ def test_an_actor_makes_no_inbox_of_its_own(kind: type[Actor[str]]) -> None:
 def test_a_stop_by_reference_is_an_end_in_order(troupe: Troupe, play: Stage) -> None:
     reference = player_of(play).actor_ref
     assert reference.is_alive()
-    assert reference.stop(timeout=5.0) is True
+    assert reference.stop(timeout=PATIENCE) is True
     play.settle()
 
     assert play.endings[0].reason is EndReason.NORMAL
     troupe.diary.expect("web starts 1", "web stops")
     assert not reference.is_alive()
-    assert reference.stop(timeout=5.0) is False
+    assert reference.stop(timeout=PATIENCE) is False
 
 
 def test_a_stop_told_as_a_message_is_an_end_in_order(troupe: Troupe, play: Stage) -> None:
@@ -215,7 +216,7 @@ def test_a_message_told_by_reference_arrives(troupe: Troupe, play: Stage) -> Non
 )
 def test_a_question_by_reference_is_refused(play: Stage, message: object) -> None:
     with pytest.raises(TypeError, match="no proxies, and are asked through their system"):
-        player_of(play).actor_ref.ask(message, timeout=5.0)
+        player_of(play).actor_ref.ask(message, timeout=PATIENCE)
 
     assert play.endings == []
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
@@ -72,7 +73,7 @@ def run(
         command(*arguments),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
         cwd="/",
         env={**os.environ, **server, **environment},
@@ -135,7 +136,7 @@ def test_a_terminal_has_colours_unless_its_owner_wants_none(
             subprocess.run(
                 command("--server", f"127.0.0.1:{agent.port}", "pods"),
                 stdout=terminal,
-                timeout=30,
+                timeout=PATIENCE,
                 check=True,
                 env={**variables, "TERM": "xterm", **environment},
             )
@@ -152,7 +153,7 @@ def test_a_reader_who_has_read_enough_is_no_error(agent: AgentProcess) -> None:
             command("--server", f"127.0.0.1:{agent.port}", "actors"),
             stdout=output,
             stderr=subprocess.PIPE,
-            timeout=30,
+            timeout=PATIENCE,
             check=False,
         )
     assert (ended.returncode, ended.stderr) == (0, b"")
@@ -164,7 +165,7 @@ def test_a_full_disk_is_a_sentence(agent: AgentProcess) -> None:
             command("--server", f"127.0.0.1:{agent.port}", "pods"),
             stdout=full,
             stderr=subprocess.PIPE,
-            timeout=30,
+            timeout=PATIENCE,
             check=False,
             text=True,
         )
@@ -188,7 +189,7 @@ def test_events_are_told_as_they_happen_until_somebody_interrupts(agent: AgentPr
             lines = iter(following.stdout.readline, "")
             assert any("default/later-node1 is added" in line for line in lines)
             following.send_signal(signal.SIGINT)
-            assert following.wait(45) == 130
+            assert following.wait(PATIENCE) == 130
             assert following.stderr.read() == ""
         finally:
             following.kill()
@@ -201,7 +202,7 @@ def test_a_command_imports_nothing_that_makes_it_slow(agent: AgentProcess) -> No
         [line[0], "-X", "importtime", *line[1:]],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=True,
     )
     imported = {
@@ -227,7 +228,7 @@ def test_run_is_the_agent_itself(tmp_path: Path) -> None:
                 # One process: what the agent must not import, it has not.
                 assert "run.py" in Path(f"/proc/{own.pid}/cmdline").read_text()
                 own.send_signal(signal.SIGTERM)
-                assert own.wait(15) == 0
+                assert own.wait(PATIENCE) == 0
             finally:
                 own.kill()
 
@@ -291,7 +292,7 @@ def test_an_explanation_imports_the_settings_and_nothing_of_the_agent() -> None:
         [line[0], "-X", "importtime", *line[1:]],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=True,
         env={**os.environ, "COLUMNS": "80"},
     )
@@ -386,7 +387,7 @@ def test_whoever_may_not_use_the_socket_is_told_who_may(tmp_path: Path) -> None:
         [*weak, *command("logs", "web", "--root-dir", closed)],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert refused.returncode == 4

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
+from tests.support.patience import PATIENCE
 from tools.installing.companions import TEMPLATES, completion
 from tools.installing.templates import wrapper
 
@@ -46,7 +47,7 @@ def completed(*words: object, **environment: str) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert done.stderr == ""
     return [each.removeprefix("plain,") for each in done.stdout.splitlines() if each]
@@ -133,6 +134,6 @@ def test_each_shell_understands_its_script(
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert done.stdout.split() == ["weather-node1", "web-node1"], done.stderr

@@ -16,6 +16,7 @@ import pytest
 
 from command.control_api import UnixConnection
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
@@ -48,7 +49,7 @@ def run(agent: AgentProcess, *arguments: object, **more: Any) -> subprocess.Comp
     line = [sys.executable, "-P", str(ROOT / "command" / "__main__.py"), *map(str, arguments)]
     environment = {**os.environ, "ACTORLET_ROOT_DIR": str(agent.root_dir)}
     return subprocess.run(
-        line, capture_output=True, text=True, timeout=30, check=False, env=environment, **more
+        line, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment, **more
     )
 
 
@@ -122,7 +123,9 @@ def test_an_agent_at_a_port_of_this_machine_tells_where_its_socket_is(
     line = [sys.executable, "-P", str(ROOT / "command" / "__main__.py")]
     line += [each.format(server=server) for each in words]
     plain = {name: each for name, each in os.environ.items() if not name.startswith("ACTORLET_")}
-    ended = subprocess.run(line, capture_output=True, timeout=30, check=False, cwd="/", env=plain)
+    ended = subprocess.run(
+        line, capture_output=True, timeout=PATIENCE, check=False, cwd="/", env=plain
+    )
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
@@ -146,7 +149,7 @@ def test_a_log_is_followed_until_its_container_ends(agent: AgentProcess) -> None
             assert following.stdout.readline() == "hollow: attempt 0 of main starts\n"
             (agent.manifests / "short.yaml").unlink()
             rest = following.stdout.read()
-            assert following.wait(30) == 0
+            assert following.wait(PATIENCE) == 0
         finally:
             following.kill()
     assert "short" not in rest
@@ -213,7 +216,7 @@ def test_another_user_gets_nothing_even_if_the_file_s_mode_were_another(
             each.chmod(mode | 0o077 if each.is_socket() else mode | 0o055)
         # As nobody.
         refused = subprocess.run(
-            line, capture_output=True, text=True, timeout=30, check=False, user=65534, cwd="/"
+            line, capture_output=True, text=True, timeout=PATIENCE, check=False, user=65534, cwd="/"
         )
     finally:
         for each, mode in modes.items():

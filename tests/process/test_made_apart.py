@@ -43,7 +43,7 @@ def run(make: str, before: str = "", meanwhile: str = "pass") -> subprocess.Comp
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -10,6 +10,7 @@ import pytest
 
 from settings.version import RELEASE
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
+from tests.support.patience import PATIENCE
 from tools.installing.release import rooms
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
@@ -64,7 +65,7 @@ def status(agent: AgentProcess) -> list[str]:
         [*command, "--server", f"127.0.0.1:{agent.port}", "status"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=True,
     )
     return ended.stdout.splitlines()

@@ -193,7 +193,7 @@ def test_a_terminal_that_is_none_is_a_sentence() -> None:
         [sys.executable, "-P", str(ROOT / "command" / "__main__.py"), "top"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert (piped.returncode, piped.stdout) == (2, "")

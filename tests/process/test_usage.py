@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
@@ -16,7 +18,7 @@ pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the agent with ``arguments`` until it ends."""
     command = [sys.executable, str(ROOT / "run.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 @pytest.mark.parametrize(

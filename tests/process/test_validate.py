@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 
@@ -20,7 +22,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the agent with ``arguments`` until it ends."""
     command = [sys.executable, str(ROOT / "run.py"), "--hostname-override=n", *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=30, check=False, cwd=ROOT
+        command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=ROOT
     )
 
 
@@ -73,7 +75,7 @@ def test_a_reader_who_has_read_enough_changes_nothing_of_the_code() -> None:
     os.close(reader)
     with os.fdopen(writer, "wb") as output:
         ended = subprocess.run(
-            command, stdout=output, stderr=subprocess.PIPE, timeout=30, check=False, cwd=ROOT
+            command, stdout=output, stderr=subprocess.PIPE, timeout=PATIENCE, check=False, cwd=ROOT
         )
     assert (ended.returncode, ended.stderr) == (0, b"")
 

@@ -18,6 +18,7 @@ from messages.units import Seconds
 from runtimes.hooks.messages import HookKind, HookRef
 from runtimes.hooks.sockets import LoopSockets, SocketCall, SocketHookEnded, SocketOutcome
 from tests.support.kernel.probe import Probe
+from tests.support.patience import PATIENCE
 from tests.support.wire.http1_server import (
     Http1Server,
     Reply,
@@ -166,13 +167,13 @@ def test_a_hook_lasts_until_its_answer_is_complete(hooks: Hooks, server: Http1Se
 
     def slow(_seen: Seen, send: Send) -> None:
         send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-        goes_on.wait(10)
+        assert goes_on.wait(PATIENCE)
         send(b"0\r\n\r\n")
-        server.closing.wait(10)  # the connection stays open
+        assert server.closing.wait(PATIENCE)  # the connection stays open
 
     server.routes["*"] = slow
     call = hooks.begin(page(server))
-    assert server.asked.wait(10)
+    assert server.asked.wait(PATIENCE)
     assert call.outcome is None
     goes_on.set()
     hooks.told.next()
@@ -184,7 +185,7 @@ def test_an_answer_of_a_known_length_needs_no_end_of_the_connection(
 ) -> None:
     def lingering(_seen: Seen, send: Send) -> None:
         send(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        server.closing.wait(10)
+        assert server.closing.wait(PATIENCE)
 
     server.routes["*"] = lingering
     assert hooks.outcome(page(server)) == GOOD
@@ -317,7 +318,7 @@ def test_a_host_that_is_no_name_fails(hooks: Hooks, host: str) -> None:
 def test_a_hook_that_is_given_up_tells_nothing(hooks: Hooks, server: Http1Server) -> None:
     server.routes["/silent"] = _silent(server)
     call = hooks.begin(page(server, "/silent"))
-    assert server.asked.wait(10)
+    assert server.asked.wait(PATIENCE)
     hooks.sockets.give_up(call)
     assert hooks.outcome(page(server, "/other")) == GOOD
     hooks.told.expect_silence()
@@ -325,7 +326,7 @@ def test_a_hook_that_is_given_up_tells_nothing(hooks: Hooks, server: Http1Server
 
 def _silent(server: Http1Server) -> Reply:
     def answer(_seen: Seen, _send: Send) -> None:
-        server.closing.wait(10)
+        assert server.closing.wait(PATIENCE)
 
     return answer
 
@@ -356,7 +357,7 @@ class _PlainServer:
     def __exit__(self, *_: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
 
     def _run(self) -> None:
         while True:

@@ -11,6 +11,7 @@ import pytest
 
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeOutcome, ProbeResult
+from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, probe_stage, spec
 from tests.support.probes.targets import (
     Behave,
@@ -101,7 +102,7 @@ def test_an_answer_without_end_takes_little_memory(stage: ProbeStage) -> None:
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert target.left.wait(10.0)  # nobody reads on
+        assert target.left.wait(PATIENCE)  # nobody reads on
     assert len(outcome.text) < 1_200
     assert peak < 2 * MEBIBYTE
 
@@ -113,7 +114,7 @@ def test_a_target_that_never_answers_is_given_up_at_its_deadline(stage: ProbeSta
         stage.advance(0.98)
         assert stage.known(its_key).answer is None
         outcome = stage.outcome_after(its_key, 0.03)
-        assert target.left.wait(10.0)
+        assert target.left.wait(PATIENCE)
         url = f"http://127.0.0.1:{target.port}/"
     text = "no complete answer within 1s (Client.Timeout exceeded while awaiting headers)"
     assert outcome == ProbeOutcome(FAILURE, f'Get "{url}": {text}')
@@ -127,14 +128,14 @@ def test_an_answer_that_is_there_in_time_counts_however_late_it_is_looked_at(
     def behave(connection: socket.socket) -> None:
         connection.recv(65536)
         asked.set()
-        assert released.wait(10.0)
+        assert released.wait(PATIENCE)
         connection.sendall(OK + b"Content-Length: 0\r\n\r\n")
 
     with raw_target(behave) as target:
         its_key = stage.watch(spec(page(target.port)))
         stage.until(asked.is_set)
         released.set()
-        assert target.left.wait(10.0)
+        assert target.left.wait(PATIENCE)
         # The answer has been sent, and the thread takes its next turn at the deadline.
         stage.advance(1.01)
         assert stage.outcome(its_key).result is SUCCESS

@@ -31,7 +31,7 @@ def probe(served: Served) -> dict[str, Any]:
 def test_a_pod_that_is_not_ready_says_why(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(POD)
     with served_agent(tmp_path, "--runtime=hollow", f"--root-dir={tmp_path / 'root'}") as served:
-        eventually(lambda: probe(served).get("failures", 0) > 0, 10.0)
+        eventually(lambda: probe(served).get("failures", 0) > 0)
         (pod,) = served.get("/probez").json["pods"]
         assert (pod["ready"], pod["reason"]) == (False, "ContainersNotReady")
         assert pod["message"] == "containers with unready status: [main]"
@@ -42,5 +42,5 @@ def test_a_pod_that_is_not_ready_says_why(tmp_path: Path) -> None:
         metrics = served.get("/metrics/probes").text
         assert 'prober_probe_total{container="main"' in metrics
         (tmp_path / "web.yaml").unlink()
-        eventually(lambda: not probe(served), 10.0)
+        eventually(lambda: not probe(served))
         assert "prober_probe_total{" not in served.get("/metrics/probes").text

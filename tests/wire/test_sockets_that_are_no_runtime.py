@@ -14,6 +14,7 @@ from runtimes.cri import rpcs
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import RpcCode, RpcFailure, RpcOutcome
 from runtimes.cri.wire.unreachable import in_words
+from tests.support.patience import PATIENCE
 
 
 def failure_at(path: Path) -> RpcFailure:
@@ -26,7 +27,7 @@ def failure_at(path: Path) -> RpcFailure:
 
     wire = GrpcWire(path)
     wire.call(rpcs.version(), done)
-    assert has_ended.wait(10.0)
+    assert has_ended.wait(PATIENCE)
     wire.close()
     (outcome,) = outcomes
     assert isinstance(outcome, RpcFailure)

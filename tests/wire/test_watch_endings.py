@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 
 import pytest
 from typing_extensions import override
@@ -25,7 +24,11 @@ from tests.support.kube.watch_stage import (
     watch_stage,
     watched_server,
 )
+from tests.support.patience import PATIENCE
 from tests.support.wire.http2_server import Exchange, Http2Server
+
+LONG = Seconds(10 * PATIENCE)
+"""What waits as long is missed."""
 
 
 def test_unwatching_closes_the_stream_and_the_last_one_the_connection() -> None:
@@ -57,41 +60,35 @@ def test_a_stream_that_is_being_opened_is_closed_when_nobody_wants_it_any_more()
         assert server.connections_accepted == server.open_connections == 1
 
 
-def test_stopping_closes_three_hundred_streams_within_two_seconds() -> None:
+def test_stopping_closes_three_hundred_streams_and_waits_for_none() -> None:
     with Http2Server(Script([EMPTY], [stream()])) as server:
-        with watch_stage(Tokens(server)) as watches:
+        rules = quick_rules(drain_within=LONG, close_within=LONG)
+        with watch_stage(Tokens(server), rules) as watches:
             watches.watch(*secret_targets(300))
             watches.wait_until_open(300)
-            begun = time.monotonic()
             watches.stage.system.stop()
-            assert watches.stage.system.wait(Seconds(5.0)) == 0
-            assert time.monotonic() - begun < 2.0
+            assert watches.stage.system.wait(Seconds(PATIENCE)) == 0
         server.wait_until(lambda: server.open_streams == server.open_connections == 0)
 
 
 @pytest.mark.parametrize(
-    ("number", "rules", "most"),
+    ("number", "rules"),
     [
-        pytest.param(20, quick_rules(), 2.0, id="waits-for-nobody"),
+        pytest.param(20, quick_rules(), id="waits-for-nobody"),
         # What hangs while stopping is left behind.
         pytest.param(
             3,
-            quick_rules(drain_within=Seconds(60.0), close_within=Seconds(0.2)),
-            1.5,
+            quick_rules(drain_within=LONG, close_within=Seconds(0.2)),
             id="leaves-behind-what-hangs",
         ),
     ],
 )
-def test_stopping_does_not_wait_for_a_server_that_is_silent(
-    number: int, rules: WatchRules, most: float
-) -> None:
+def test_stopping_does_not_wait_for_a_server_that_is_silent(number: int, rules: WatchRules) -> None:
     with watched_server(Exchange.closed, rules=rules) as (server, watches):
         watches.watch(*secret_targets(number))
         server.wait_until(lambda: server.open_streams == number)
-        begun = time.monotonic()
         watches.stage.system.stop()
-        assert watches.stage.system.wait(Seconds(5.0)) == 0
-        assert time.monotonic() - begun < most
+        assert watches.stage.system.wait(Seconds(PATIENCE)) == 0
 
 
 def test_who_leaves_while_waiting_for_the_cap_leaves_no_trace() -> None:

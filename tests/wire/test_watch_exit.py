@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.kube.watch_stage import Script, listing, secret_list, stream
+from tests.support.patience import PATIENCE
 from tests.support.wire.http2_server import Http2Server
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ def test_a_process_that_closes_its_watches_exits_with_0(attempt: int, tmp_path: 
             [*command, server.url, str(authority), str(5 + attempt)],
             cwd=ROOT,
             capture_output=True,
-            timeout=20,
+            timeout=PATIENCE,
             check=False,
         )
         assert (ended.returncode, ended.stderr) == (0, b"")

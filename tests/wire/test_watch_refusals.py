@@ -30,6 +30,7 @@ from tests.support.kube.watch_stage import (
     watch_stage,
     watched_server,
 )
+from tests.support.patience import PATIENCE
 from tests.support.wire.http2_server import Exchange, Http2Server
 
 
@@ -289,7 +290,7 @@ def test_a_refusal_whose_body_never_ends_is_a_refusal() -> None:
     async def endless(exchange: Exchange) -> None:
         await exchange.start(503)
         await exchange.send(b"<html>")
-        await asyncio.wait_for(exchange.closed(), 5)
+        await asyncio.wait_for(exchange.closed(), PATIENCE)
 
     rules = quick_rules(answer_within=Seconds(1.0))
     with watched_server(Script([endless, EMPTY], [stream()]), rules=rules) as (_server, watches):

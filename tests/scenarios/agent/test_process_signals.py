@@ -23,9 +23,10 @@ from agent.systemd import Systemd
 from kernel import EXIT_UNCLEAN, ActorSystem, SupervisorSpec
 from messages.units import Seconds
 from tests.support.kernel.players import Action, Gate, Troupe, key, nothing, raising
+from tests.support.patience import PATIENCE
 
 WEB = key("web")
-LONG = Seconds(60.0)
+LONG = Seconds(PATIENCE)
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +100,7 @@ def test_the_end_waits_for_calls_that_leave_something_behind_when_they_are_cut_o
     ends = [calls.begin(), calls.begin()]
 
     def end_them() -> None:
-        calls.asked.wait(LONG)
+        assert calls.asked.wait(LONG)
         for end in ends:
             end()
 
@@ -127,7 +128,7 @@ def test_a_second_signal_ends_the_wait_for_the_last_calls(
     agent.last_calls.begin()
 
     def send_again() -> None:
-        agent.system.wait(LONG)
+        assert agent.system.wait(LONG) is not None
         threading.Event().wait(SAME_STOP)
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -258,7 +259,7 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
     """Stand in for systemd: a socket that hears what it is told."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
         server.bind(str(tmp_path / "notify"))
-        server.settimeout(5.0)
+        server.settimeout(PATIENCE)
         yield server
 
 

@@ -36,6 +36,7 @@ from tests.support.kernel.players import (
 )
 from tests.support.kernel.stage import Stage, live_stage, stage
 from tests.support.kernel.trees import WITH_STRICT_POOL, start_in_pool
+from tests.support.patience import PATIENCE
 
 WEB, LOG = key("web"), key("log")
 
@@ -185,7 +186,7 @@ def test_an_actor_crashed_on_request_recovers(troupe: Troupe, live_play: Stage) 
 def test_a_supervisor_crashed_on_request_recovers_with_its_children(troupe: Troupe) -> None:
     inner = SupervisorSpec(name="inner", children=(troupe.child(WEB), troupe.child(LOG)))
     with live_stage(SupervisorSpec(name="root", children=(inner,))) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         assert asyncio.run(asking.crash(play.system, "inner"))
 
         troupe.diary.expect("web starts 1", "log starts 1", "log stops", "web stops")

@@ -31,6 +31,7 @@ from tests.support.kernel.players import (
 )
 from tests.support.kernel.stage import Stage, live_stage, stage
 from tests.support.kernel.trees import POOL, WITH_POOL
+from tests.support.patience import PATIENCE
 
 WEB, LOG = key("web"), key("log")
 
@@ -122,7 +123,7 @@ def pool_with_a_child_that_is_stopping(
 ) -> Port[DynamicMessage]:
     """Return the port of a supervisor whose child stops as soon as the gate is opened."""
     pool = play.port(POOL)
-    assert play.system.wait_started(Seconds(5.0))
+    assert play.system.wait_started(Seconds(PATIENCE))
     pool.tell(StartChild(spec=troupe.child(WEB, at_stop=gate)))
     pool.tell(StopChild(path="web"))
     gate.reached()

@@ -31,6 +31,7 @@ from tests.support.kernel.players import (
 )
 from tests.support.kernel.stage import live_stage, stage, stuck_stage
 from tests.support.kernel.trees import POOL, WITH_POOL
+from tests.support.patience import PATIENCE
 
 WEB, LOG = key("web"), key("log")
 
@@ -98,7 +99,7 @@ def test_a_thousand_children_stop_side_by_side(runtime: Runtime) -> None:
 
 def test_children_say_goodbye_side_by_side(troupe: Troupe) -> None:
     # Each waits for the other in its goodbye: one after the other they would never get there.
-    meeting = threading.Barrier(2, timeout=4.0)
+    meeting = threading.Barrier(2, timeout=PATIENCE)
     with stage(WITH_POOL, Threads()) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB, at_stop=lambda _: meeting.wait())))
         play.tell(POOL, StartChild(spec=troupe.child(LOG, at_stop=lambda _: meeting.wait())))
@@ -129,7 +130,7 @@ def test_dynamic_children_have_one_deadline_for_all(troupe: Troupe, gate: Gate) 
         assert play.ended.next().name == "web"
         endings = [play.ended.next(), play.ended.next()]
         assert {ended.error for ended in endings} == {"supervisor pool did not stop within 0.1 s"}
-        assert play.system.wait(Seconds(5.0)) == EXIT_UNCLEAN
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_UNCLEAN
 
 
 def test_nothing_of_a_child_that_was_stopped_stays_in_memory(

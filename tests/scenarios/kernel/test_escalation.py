@@ -28,6 +28,7 @@ from tests.support.kernel.players import (
 )
 from tests.support.kernel.stage import Stage, stage
 from tests.support.kernel.trees import tolerating
+from tests.support.patience import PATIENCE
 
 DISK, WEB, LOG = key("disk"), key("web"), key("log")
 
@@ -44,7 +45,7 @@ def test_more_restarts_than_tolerated_are_a_failure_of_the_supervisor(
         play.tell(WEB, crash(ValueError("the last straw")))
 
         # It stops the others in reverse and fails.
-        assert play.system.wait(Seconds(5.0)) == EXIT_FAILED
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_FAILED
         lived = troupe.diary.drain()
         assert lived[-2:] == ["log stops", "disk stops"]
         assert play.endings[-1].error == "web failed too often: ValueError: the last straw"
@@ -60,7 +61,7 @@ def test_siblings_share_what_their_supervisor_tolerates(troupe: Troupe, runtime:
         play.tell(WEB, crash())
         play.tell(LOG, crash())
 
-        assert play.system.wait(Seconds(5.0)) == EXIT_FAILED
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_FAILED
 
 
 def test_an_isolated_child_is_tried_again_for_ever_and_shown_as_failed(
@@ -174,7 +175,7 @@ def test_a_supervisor_that_fails_with_nothing_left_to_stop_ends_at_once(
         play.tell(WEB, crash())
 
         # No time has passed.
-        assert play.system.wait(Seconds(5.0)) == EXIT_FAILED
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_FAILED
 
 
 def test_a_supervisor_that_cannot_stop_in_order_abandons_what_is_left(
@@ -234,5 +235,5 @@ def test_a_supervisor_that_fails_from_outside_ends_failed_only_once(play: Stage)
     play.system.control.post(lambda: play.system._root.fail("another one"))
     play.settle()
 
-    assert play.system.wait(Seconds(5.0)) == EXIT_FAILED
+    assert play.system.wait(Seconds(PATIENCE)) == EXIT_FAILED
     assert [ended.error for ended in play.endings] == ["", "a reason from outside"]

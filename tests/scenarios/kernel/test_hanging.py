@@ -27,6 +27,7 @@ from tests.support.kernel.players import (
     key,
 )
 from tests.support.kernel.stage import Stage, live_stage
+from tests.support.patience import PATIENCE
 
 WEB, LOG = key("web"), key("log")
 
@@ -91,7 +92,7 @@ def test_as_many_hangs_as_the_pool_has_threads_stop_nobody_else(gate: Gate) -> N
     children = tuple(troupe.child(key(f"web/{number}")) for number in range(4))
     spec = SupervisorSpec(name="root", children=(*children, troupe.child(LOG)))
     with live_stage(spec, hang_limit=SOON) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         get_stuck(play, "web/0", "web/1", "web/2", "web/3", gate=gate)
         assert {play.ended.next().name for _ in range(4)} == {f"web/{n}" for n in range(4)}
 
@@ -107,7 +108,7 @@ def test_supervision_goes_on_while_the_whole_pool_hangs(gate: Gate) -> None:
     children = (troupe.child(key("web/0")), troupe.child(key("web/1")), own)
     spec = SupervisorSpec(name="root", children=children)
     with live_stage(spec, hang_limit=PATIENT) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         get_stuck(play, "web/0", "web/1", gate=gate)
         gate.reached()
 
@@ -134,11 +135,11 @@ def test_a_stop_that_hangs_in_the_pool_is_abandoned(gate: Gate) -> None:
     web = troupe.child(WEB, at_stop=gate, shutdown=PATIENT)
     spec = SupervisorSpec(name="root", children=(web,), shutdown=PATIENT)
     with live_stage(spec, hang_limit=SOON) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         play.system.stop()
 
         assert play.ended.next().hook is Hook.STOPPING
-        assert play.system.wait(Seconds(5.0)) == EXIT_UNCLEAN
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_UNCLEAN
 
 
 def test_a_life_abandoned_before_still_frees_its_pool_thread(gate: Gate) -> None:
@@ -155,7 +156,7 @@ def test_a_life_abandoned_before_still_frees_its_pool_thread(gate: Gate) -> None
         names = [play.ended.next().name for _ in range(3)]
 
         assert names == ["web/0", "web/1", "web/2"]
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
 
 
 def test_hangs_without_end_are_a_failure_of_the_root(gate: Gate) -> None:
@@ -166,10 +167,10 @@ def test_hangs_without_end_are_a_failure_of_the_root(gate: Gate) -> None:
     )
     spec = SupervisorSpec(name="root", children=children)
     with live_stage(spec, hang_limit=SOON) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         get_stuck(play, *[f"web/{number}" for number in range(9)], gate=gate)
 
-        assert play.system.wait(Seconds(10.0)) == EXIT_FAILED
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_FAILED
         assert play.endings[-1].error == "too many handlers hang"
 
 
@@ -201,7 +202,7 @@ def test_a_batch_in_the_pool_lets_the_others_have_their_turn(gate: Gate) -> None
         name="root", children=(troupe.child(WEB), troupe.child(LOG), troupe.child(key("net")))
     )
     with live_stage(spec, hang_limit=PATIENT) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         troupe.diary.drain()
         get_stuck(play, "web", gate=gate)
         gate.reached()

@@ -41,6 +41,7 @@ from tests.support.kernel.players import (
 )
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, live_stage, stage, stuck_stage
+from tests.support.patience import PATIENCE
 
 DISK, WEB, LOG = key("disk"), key("web"), key("log")
 
@@ -61,7 +62,7 @@ def test_a_later_child_waits_until_the_earlier_one_is_up(troupe: Troupe, gate: G
         assert not play.system.wait_started(Seconds(0.0))
 
         gate.open()
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         troupe.diary.expect("disk starts 1", "web starts 1")
 
 
@@ -89,7 +90,7 @@ def test_a_child_in_backoff_does_not_hold_up_those_after_it_under_one_for_one(
         # The whole tree counts as started: each child had its start or its first end.
         assert play.state(DISK) == "backoff"
         assert play.state(WEB) == "running"
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
 
         play.advance(1.0)
         troupe.diary.expect("disk starts 1", "web starts 1", "disk starts 2")
@@ -108,7 +109,7 @@ def test_a_child_in_backoff_holds_up_those_that_depend_on_it(
 
         play.advance(1.0)
         troupe.diary.expect("disk starts 1", "disk starts 2", "web starts 1")
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
 
 
 @pytest.mark.parametrize("restart", list(Restart))
@@ -157,7 +158,7 @@ def test_a_system_stopped_before_anything_started_starts_nothing(
         play.system.stop()
     play.settle()
 
-    assert play.system.wait(Seconds(5.0)) == 0
+    assert play.system.wait(Seconds(PATIENCE)) == 0
     troupe.diary.expect_silence()
 
 
@@ -183,8 +184,8 @@ def test_a_tree_that_fails_at_its_start_is_not_started(troupe: Troupe, runtime: 
         name="root", intensity=0, children=(troupe.child(WEB, at_start=FailsAtFirst(1)),)
     )
     with stage(spec, runtime) as play:
-        assert not play.system.wait_started(Seconds(5.0))
-        assert play.system.wait(Seconds(5.0)) == 70
+        assert not play.system.wait_started(Seconds(PATIENCE))
+        assert play.system.wait(Seconds(PATIENCE)) == 70
 
 
 def test_an_actor_of_ones_own_needs_only_receive(runtime: Runtime) -> None:
@@ -263,7 +264,7 @@ def test_a_name_that_occurs_twice_anywhere_in_a_tree_is_refused(troupe: Troupe) 
 
 def test_a_supervisor_without_children_runs(runtime: Runtime) -> None:
     with stage(SupervisorSpec(name="root"), runtime) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         assert play.stop() == 0
 
 
@@ -275,7 +276,7 @@ def test_a_system_stopped_while_it_starts_comes_down(troupe: Troupe, gate: Gate)
         gate.open()
 
         # The one that was starting is up and stops; the one after it never starts.
-        assert play.system.wait(Seconds(5.0)) == 0
+        assert play.system.wait(Seconds(PATIENCE)) == 0
         troupe.diary.expect("disk starts 1", "disk stops")
         troupe.diary.expect_silence()
 

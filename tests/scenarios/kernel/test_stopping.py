@@ -32,6 +32,7 @@ from tests.support.kernel.players import (
     key,
 )
 from tests.support.kernel.stage import Stage, live_stage, stage
+from tests.support.patience import PATIENCE
 
 DISK, WEB, LOG, NET = key("disk"), key("web"), key("log"), key("net")
 
@@ -54,13 +55,13 @@ def test_children_stop_in_the_exact_reverse_of_their_start(
 def test_the_one_before_stops_only_after_the_later_one_is_down(troupe: Troupe, gate: Gate) -> None:
     children = (troupe.child(DISK), troupe.child(WEB, at_stop=gate))
     with live_stage(SupervisorSpec(name="root", children=children)) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         play.system.stop()
         gate.reached()
         assert (play.state(DISK), play.state(WEB)) == ("running", "stopping")
 
         gate.open()
-        assert play.system.wait(Seconds(5.0)) == EXIT_STOPPED
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_STOPPED
         troupe.diary.expect("disk starts 1", "web starts 1", "web stops", "disk stops")
 
 
@@ -69,7 +70,7 @@ def test_a_child_that_does_not_stop_in_time_is_abandoned_and_the_exit_says_so(
 ) -> None:
     children = (troupe.child(DISK), troupe.child(WEB, at_stop=gate, shutdown=SOON))
     with live_stage(SupervisorSpec(name="root", children=children)) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         play.system.stop()
 
         ended = play.ended.next()
@@ -77,7 +78,7 @@ def test_a_child_that_does_not_stop_in_time_is_abandoned_and_the_exit_says_so(
         assert ended.error == "did not stop within 0.05 s"
 
         # Those before it still stop in order.
-        assert play.system.wait(Seconds(5.0)) == EXIT_UNCLEAN
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_UNCLEAN
         troupe.diary.expect("disk starts 1", "web starts 1", "web stops", "disk stops")
 
 
@@ -88,7 +89,7 @@ def test_a_child_stuck_in_its_handler_is_abandoned_at_the_stop(troupe: Troupe, g
         gate.reached()
         play.system.stop()
 
-        assert play.system.wait(Seconds(5.0)) == EXIT_UNCLEAN
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_UNCLEAN
         troupe.diary.expect("disk starts 1", "web starts 1", "disk stops")
 
 
@@ -103,7 +104,7 @@ def test_the_deadline_of_a_supervisor_covers_its_subtree(troupe: Troupe, gate: G
         children=(troupe.child(WEB, at_start=hold_a_disk), troupe.child(NET, at_stop=gate)),
     )
     with live_stage(SupervisorSpec(name="root", children=(troupe.child(DISK), inner))) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         play.system.stop()
 
         endings = [play.ended.next(), play.ended.next(), play.ended.next(), play.ended.next()]
@@ -114,7 +115,7 @@ def test_the_deadline_of_a_supervisor_covers_its_subtree(troupe: Troupe, gate: G
             ("disk", False),
         ]
         assert endings[0].error == "supervisor inner did not stop within 0.05 s"
-        assert play.system.wait(Seconds(5.0)) == EXIT_UNCLEAN
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_UNCLEAN
 
         # What was only waiting for its turn gives back what it holds.
         troupe.diary.expect("disk starts 1", "web starts 1", "net starts 1", "net stops")
@@ -129,10 +130,10 @@ def test_an_abandoned_supervisor_starts_nothing_any_more(troupe: Troupe, gate: G
         name="root", shutdown=SOON, children=(inner, troupe.child(NET, at_stop=gate))
     )
     with live_stage(spec) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         play.system.stop()
 
-        assert play.system.wait(Seconds(5.0)) == EXIT_UNCLEAN
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_UNCLEAN
         assert play.system.telemetry.meter("web").statistics().restarts == {}
         assert [ended.name for ended in play.endings] == ["net", "web", "inner", "root"]
 
@@ -145,10 +146,10 @@ def test_the_root_has_one_hard_deadline(troupe: Troupe, gate: Gate) -> None:
         children=(troupe.child(WEB, at_stop=gate, shutdown=patient),),
     )
     with live_stage(SupervisorSpec(name="root", shutdown=SOON, children=(inner,))) as play:
-        assert play.system.wait_started(Seconds(5.0))
+        assert play.system.wait_started(Seconds(PATIENCE))
         play.system.stop()
 
-        assert play.system.wait(Seconds(5.0)) == EXIT_UNCLEAN
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_UNCLEAN
 
 
 def test_a_life_abandoned_long_before_the_stop_does_not_make_it_unclean(
@@ -159,7 +160,7 @@ def test_a_life_abandoned_long_before_the_stop_does_not_make_it_unclean(
         assert play.ended.next().abandoned
         play.system.stop()
 
-        assert play.system.wait(Seconds(5.0)) == EXIT_STOPPED
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_STOPPED
 
 
 def test_a_root_that_gives_up_exits_with_70(troupe: Troupe, runtime: Runtime) -> None:
@@ -167,7 +168,7 @@ def test_a_root_that_gives_up_exits_with_70(troupe: Troupe, runtime: Runtime) ->
     with stage(spec, runtime) as play:
         play.tell(WEB, crash())
 
-        assert play.system.wait(Seconds(5.0)) == EXIT_FAILED == 70
+        assert play.system.wait(Seconds(PATIENCE)) == EXIT_FAILED == 70
 
 
 def test_a_child_in_backoff_is_stopped_without_another_start(troupe: Troupe, play: Stage) -> None:
@@ -208,7 +209,7 @@ def test_a_factory_that_fails_while_its_group_stops_is_an_ending_all_the_same(
     play = Stage(SupervisorSpec(name="root", children=children), runtime)
     play.start()
 
-    assert play.system.wait(Seconds(5.0)) == EXIT_STOPPED
+    assert play.system.wait(Seconds(PATIENCE)) == EXIT_STOPPED
     assert [(ended.name, ended.reason, ended.hook) for ended in play.endings] == [
         ("web", EndReason.FAILED, Hook.FACTORY),
         ("root", EndReason.SHUTDOWN, None),
@@ -256,7 +257,7 @@ def test_a_stop_may_be_asked_for_in_a_signal_handler(play: Stage) -> None:
     # The handler runs on the thread that holds the locks: one more would never be had.
     with every_lock_held(play):
         signal.raise_signal(signal.SIGUSR2)
-        assert handled.wait(5.0)
+        assert handled.wait(PATIENCE)
     signal.signal(signal.SIGUSR2, before)
 
     assert play.stop() == EXIT_STOPPED

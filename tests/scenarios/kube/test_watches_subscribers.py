@@ -31,6 +31,7 @@ from tests.support.kube.watch_stage import (
     watch_stage,
     watched_server,
 )
+from tests.support.patience import PATIENCE
 from tests.support.wire.http2_server import Exchange, Http2Server
 
 
@@ -305,7 +306,7 @@ def test_a_keeper_stops_in_order(streams: int) -> None:
             watches.watch(*(secret_target(f"s{number}") for number in range(streams)))
             watches.wait_until_open(streams)
             watches.stage.system.stop()
-            assert watches.stage.system.wait(Seconds(5.0)) == 0
+            assert watches.stage.system.wait(Seconds(PATIENCE)) == 0
         server.wait_until(lambda: server.open_connections == 0)
 
 

@@ -25,6 +25,7 @@ from sources.http.answers import Body, Fetcher, FetchError, Unmodified, Validato
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import live_stage
+from tests.support.patience import PATIENCE
 from tests.support.sources.http_source_stage import (
     SHOWN,
     HttpSourceStage,
@@ -211,7 +212,7 @@ class SilentServer(Fetcher):
     @override
     def fetch(self, known: Validators | None) -> Body | Unmodified:
         self.asked.set()
-        assert self._broken_off.wait(10.0)
+        assert self._broken_off.wait(2 * PATIENCE)
         raise FetchError("broken off")
 
     @override
@@ -226,10 +227,10 @@ def test_on_real_threads_it_answers_and_stops_in_the_middle_of_a_request() -> No
         key=HTTP_SOURCE, factory=lambda: HttpSource(http_rules(), told, HttpMemory(), server.make)
     )
     with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
-        assert server.asked.wait(5.0)
+        assert server.asked.wait(PATIENCE)
         assert not described(play, HTTP_SOURCE).ready
         play.system.stop()
-        assert play.system.wait(Seconds(1.0)) == 0
+        assert play.system.wait(Seconds(PATIENCE)) == 0
 
 
 # --- what is logged --------------------------------------------------------------------------------------

@@ -28,8 +28,6 @@ LEASE_SECONDS: Final = 4
 """The Lease is renewed every second, so that nobody waits for it."""
 OWN_STREAMS: Final = 2
 """The watches that an agent has whatever its pods reference: of its Node, and of the pods bound to it."""
-PLENTY: Final = 60.0
-"""Seconds for what has to wait until the agent tries again. A test that passes takes a few."""
 
 _COUNTER: Final = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
@@ -71,7 +69,7 @@ class JoinedAgent(AgentProcess):
     def joins(self, *flags: str) -> Self:
         """Start it, and return once it watches its pods and has shown those that are static."""
         self.start_on_manifests(*flags)
-        eventually(self.has_joined, PLENTY)
+        eventually(self.has_joined)
         return self
 
     def has_joined(self) -> bool:
@@ -132,7 +130,7 @@ class JoinedAgent(AgentProcess):
                 raise NotYet(trouble)
             return trouble
 
-        return eventually(complaint, PLENTY)
+        return eventually(complaint)
 
     def metric(self, name: str) -> dict[str, float]:
         """Return the values of a metric, by the values of its labels in their order."""

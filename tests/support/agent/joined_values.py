@@ -23,7 +23,7 @@ from tests.support.agent.process import eventually
 from tests.support.kernel.probe import Probe
 from tests.support.patience import PATIENCE
 
-PLENTY = Seconds(30.0)
+PLENTY = Seconds(PATIENCE)
 """For a read in a story that is not about how long it takes."""
 
 

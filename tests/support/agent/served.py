@@ -47,8 +47,8 @@ from settings.version import Releases
 from tests.support.patience import PATIENCE
 from tests.support.wire.client import Answer, NotYet, fetch
 
-AMPLE = Seconds(5.0)
-"""An actor that is not stuck answers within this time, even if it is restarted, on a busy machine too."""
+AMPLE = Seconds(PATIENCE)
+"""An actor that is not stuck answers within this time, even if it is restarted."""
 SOON = Seconds(0.25)
 """For tests with a stuck actor: each question to it takes this long."""
 

@@ -27,6 +27,7 @@ from tests.support.apiserver.client import ApiClient
 from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.users import ADMIN, GROUPS, NODE, file_name, token_of, write_kubeconfig
 from tests.support.cluster.processes import Program
+from tests.support.patience import PATIENCE
 from tests.support.wire.ports import free_ports
 
 LAST_WITH_INSECURE_PORT: Final = (1, 23)
@@ -245,7 +246,7 @@ class Cluster:
 
     def _ask_etcd(self, path: str, body: dict[str, object]) -> dict[str, dict[str, str]]:
         url = f"http://127.0.0.1:{self._etcd_port}{path}"
-        with urllib.request.urlopen(url, json.dumps(body).encode(), timeout=5) as response:
+        with urllib.request.urlopen(url, json.dumps(body).encode(), timeout=PATIENCE) as response:
             answer: dict[str, dict[str, str]] = json.load(response)
         return answer
 

@@ -224,7 +224,7 @@ class Containerd:
         """Return whether the daemon that runs takes pods, which takes a while after it was suspended."""
         if self._program.is_running:
             with suppress(AssertionError):
-                return eventually(self.is_ready, 15.0)
+                return eventually(self.is_ready)
         return False
 
     def _is_removed(self, container: str) -> bool:

@@ -18,10 +18,11 @@ import grpc
 from typing_extensions import override
 
 from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.patience import PATIENCE
 
 THREADS: Final = 64
 """Each call that is held, and each stream, has one."""
-HELD_FOR: Final = 90.0
+HELD_FOR: Final = 2 * PATIENCE
 """Seconds. Only a failing test waits as long."""
 STREAMS: Final = {"Subscribe", "GetContainerEvents"}
 AS_IT_IS: Final = bytes
@@ -90,7 +91,7 @@ class CriProxy(Handlers):
     def await_all(self) -> None:
         """Wait until each pod that is to be held has come to its step."""
         for pod, door in self._doors.items():
-            assert door.is_reached.wait(HELD_FOR), f"{pod} does not come to {door.step}"
+            assert door.is_reached.wait(PATIENCE), f"{pod} does not come to {door.step}"
 
     def open_all(self) -> None:
         """Hold nobody any more. What nobody waits for now never reaches the runtime."""
@@ -144,7 +145,7 @@ class CriProxy(Handlers):
         door = self._doors.get(pod)
         if door is not None and door.step == step:
             door.is_reached.set()
-            door.opens.wait(HELD_FOR)
+            assert door.opens.wait(HELD_FOR)
 
     # --- whose a call is -------------------------------------------------------------------------------
 

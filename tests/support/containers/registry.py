@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _write(self, content: bytes, *, is_blob: bool) -> None:
         registry = self.registry
         if is_blob and registry.gate is not None:
-            registry.gate.wait(PATIENCE)
+            assert registry.gate.wait(PATIENCE)
         if is_blob and registry.cut_after is not None:
             content, self.close_connection = content[: registry.cut_after], True
         self.wfile.write(content)

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from messages.pods import JsonObject
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
-from tests.support.containers.whole_agent import PATIENT, WholeAgent
+from tests.support.containers.whole_agent import WholeAgent
 from volumes.mounts.mount_table import MountPoint, mounts_below
 from volumes.mounts.system_calls import KernelMounts
 
@@ -104,11 +104,11 @@ class VolumeAgent(WholeAgent):
 
     def await_said(self, name: str, *lines: str) -> None:
         """Return once a pod has said exactly this."""
-        eventually(lambda: self.said(name) == [*lines], PATIENT)
+        eventually(lambda: self.said(name) == [*lines])
 
     def directory(self, name: str) -> Path:
         """Return the directory of a pod that is served."""
-        return self.root_dir / "pods" / eventually(lambda: self.uid(name), PATIENT)
+        return self.root_dir / "pods" / eventually(lambda: self.uid(name))
 
     def uid(self, name: str) -> str:
         """Return the UID of a pod; empty if it is not served."""

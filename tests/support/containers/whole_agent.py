@@ -15,8 +15,6 @@ from tests.support.agent.process import AgentProcess, eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX
 
-PATIENT: Final = 60.0
-"""Seconds. Only a failing test waits as long."""
 SERVES: Final = (
     "trap 'say term; exit 3' TERM; say begins; while [ ! -e /told/$NAME.ends ]; do sleep 0.05; done;"
     " say ends; code=$(cat /told/$NAME.ends); rm /told/$NAME.ends; exit $code"
@@ -138,7 +136,7 @@ class WholeAgent(AgentProcess):
     def await_running(self, *names: str, restarts: int | None = None) -> None:
         """Return once the containers of all these pods run."""
         for name in names:
-            eventually(lambda name=name: self.runs(name, restarts), PATIENT)  # type: ignore[misc]
+            eventually(lambda name=name: self.runs(name, restarts))  # type: ignore[misc]
 
     def await_serving(self, *names: str, times: int = 1) -> None:
         """Return once these pods run, and have said so many times that their scripts begin.
@@ -147,7 +145,7 @@ class WholeAgent(AgentProcess):
         """
         self.await_running(*names)
         for name in names:
-            eventually(lambda name=name: self.said(name).count("begins") >= times, PATIENT)  # type: ignore[misc]
+            eventually(lambda name=name: self.said(name).count("begins") >= times)  # type: ignore[misc]
 
     def instances(self, name: str) -> list[tuple[int, str]]:
         """Return each container of a pod that the runtime has: its attempt, and its state."""
@@ -161,7 +159,7 @@ class WholeAgent(AgentProcess):
     def await_nothing(self) -> None:
         """Return once the runtime has nothing left at all. A failure says what is left, and what was said."""
         try:
-            eventually(lambda: not self.containerd.ids(), PATIENT)
+            eventually(lambda: not self.containerd.ids())
         except AssertionError as error:
             left = [self.containerd.ctr(kind, "ls") for kind in ("containers", "tasks")]
             error.add_note("\n".join((*left, *self.log().splitlines()[-100:])))

@@ -19,10 +19,10 @@ from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import LARGEST_MESSAGE, RpcCode, RpcFailure, RpcOutcome
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, FakeCri
 from tests.support.cri.fake_machine import FakeMachine
+from tests.support.patience import PATIENCE
 
 CODES: Final = {code: getattr(grpc.StatusCode, code, grpc.StatusCode.UNKNOWN) for code in RpcCode}
 THREADS: Final = 16
-LONGEST_CALL: Final = 60.0
 ENDED: Final = object()
 
 
@@ -100,7 +100,7 @@ class FakeCriServer(_Handler):
             lambda: answers.put(RpcFailure(code=RpcCode.CANCELLED, message="nobody waits"))
         )
         self.do(lambda: self.cri.ask(name, request, answers.put))
-        outcome = answers.get(timeout=LONGEST_CALL)
+        outcome = answers.get(timeout=PATIENCE)
         if isinstance(outcome, RpcFailure):
             context.abort(CODES[outcome.code], outcome.message)
         assert isinstance(outcome, Message)

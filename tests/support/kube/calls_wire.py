@@ -20,9 +20,10 @@ from messages.api import (
 from messages.pods import JsonObject
 from messages.units import Seconds
 from tests.support.kube.kubeconfigs import CANARY, TOKEN
+from tests.support.patience import SLOWNESS
 from tests.support.wire.http2_server import Exchange, Handler, Http2Server
 
-LATE = 2.0
+LATE = 2.0 * SLOWNESS
 """Seconds that a deadline may be late on a busy machine."""
 AGENT = "actorlet/1.2.3"
 POD = ApiRequest(verb=Verb.GET, path="/api/v1/namespaces/default/pods/web")

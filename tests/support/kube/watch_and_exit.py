@@ -11,6 +11,7 @@ from typing_extensions import override
 from kube.credentials.access import Access, Credentials
 from messages.units import Seconds
 from tests.support.kube.watch_stage import secret_target, watch_stage
+from tests.support.patience import PATIENCE
 
 
 class Given(Credentials):
@@ -33,7 +34,7 @@ def main() -> None:
         watches.wait_until_open(count)
         system = watches.stage.system
         system.stop()
-        code = system.wait(Seconds(5.0))
+        code = system.wait(Seconds(PATIENCE))
     sys.stdout.flush()
     sys.stderr.flush()
     # Past the interpreter's own end, where pyreqwest's threads sometimes abort the process.

@@ -351,7 +351,7 @@ def watch_stage(
 
     root = SupervisorSpec(name="root", children=(ChildSpec(key=WATCHES, factory=factory),))
     with live_stage(root) as stage:
-        assert stage.system.wait_started(Seconds(5.0))
+        assert stage.system.wait_started(Seconds(PATIENCE))
         yield WatchStage(stage, memory)
 
 

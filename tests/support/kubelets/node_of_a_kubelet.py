@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import NODE_NAME, JoinedAgent, Onlooker
 from tests.support.agent.process import ROOT, eventually
 from tests.support.apiserver.subjects import PODS, pod
 from tests.support.cluster.cluster import Cluster
@@ -126,7 +126,7 @@ class NodeOfAKubelet:
             volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": claim}}],
         )
         uid = str(self.onlooker.create(PODS, made)["metadata"]["uid"])
-        eventually(lambda: self.is_running(name), PLENTY)
+        eventually(lambda: self.is_running(name))
         return uid
 
     # --- the agent's part ------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class NodeOfAKubelet:
     def runs_the_agent(self) -> None:
         """Have the agent take the node over, and return once it has listed the pods."""
         self.agent.start_on_manifests(*self.flags(), launcher=self.namespace.launcher)
-        eventually(self.agent.has_joined, PLENTY)
+        eventually(self.agent.has_joined)
 
     def flags(self) -> tuple[str, ...]:
         """Return those with which the agent takes the node over."""

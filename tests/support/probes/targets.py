@@ -148,4 +148,4 @@ def health_server(
     try:
         yield port
     finally:
-        server.stop(None).wait(PATIENCE)
+        assert server.stop(None).wait(PATIENCE)

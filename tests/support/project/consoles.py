@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually
+from tests.support.patience import PATIENCE
 
-PATIENT: Final = 60.0
-"""Seconds. Pauses of a crash loop are among what pages wait for."""
 ASKS: Final = re.compile(r"(sudo )?((\.venv/bin/)?actorlet |curl -s [^-])")
 """Commands that only look: they are tried again until they show what the page shows."""
 NOT_HERE: Final = re.compile(
@@ -139,7 +138,7 @@ class Terminal:
                 return shows_the_same(command.shows, last[0])
 
             try:
-                eventually(fits, PATIENT)
+                eventually(fits)
             except AssertionError:
                 place = f"{command.page}:{command.line}: $ {command.text}"
                 raise AssertionError(
@@ -161,7 +160,7 @@ class Terminal:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=30,
+            timeout=PATIENCE,
             check=False,
         )
         said = done.stdout

@@ -28,18 +28,16 @@ from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX, LocalImage
 from tests.support.containers.registry import registry_of
 from tests.support.kernel.stage import Stage
-from tests.support.patience import PATIENCE
+from tests.support.patience import PATIENCE, SLOWNESS
 from tests.support.runtimes.container_runtimes import ContainerRuntimeUnderTest
 from tests.support.runtimes.cri_stage import CriStage, cri_stage, wait, wait_until
 from tests.support.runtimes.pod_runtimes import PodRuntimeUnderTest
 
-PATIENT_BY: Final = 3.0
-"""Seconds that real things may take longer than those of the test's clock."""
 PACE: Final = 0.4
 """Stories of pods are told so much faster than on the test's clock, their graces included."""
 LONG_ENOUGH: Final = 6.0
 """Seconds of real time that stand for any longer time."""
-STARTS_WITHIN: Final = 3.0
+STARTS_WITHIN: Final = 3.0 * SLOWNESS
 """Seconds in which a command for one pod has shown what comes of it."""
 IN_BETWEEN: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 
@@ -57,7 +55,7 @@ class CriUnderTest(ContainerRuntimeUnderTest):
 
     @override
     def eventually(self, is_so: Callable[[], bool], within: float = 30.0) -> None:
-        wait_until(is_so, within + PATIENT_BY)
+        wait_until(is_so, within + PATIENCE)
 
     @override
     def pass_time(self, seconds: float) -> None:

@@ -8,13 +8,14 @@ import pytest
 
 from agent.listeners import listen
 from settings.errors import StartError
+from tests.support.patience import PATIENCE
 from tests.support.wire.ports import free_ports
 
 
 def test_a_port_is_bound_and_listens_at_once() -> None:
     (port,) = free_ports(1)
     (listener,) = listen("127.0.0.1", port, "the port")
-    with listener, socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+    with listener, socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         assert connection.getpeername() == ("127.0.0.1", port)
         assert not listener.get_inheritable()
 
@@ -49,7 +50,7 @@ def test_an_address_of_another_machine_is_said_to_be_one(address: str, place: st
 def test_an_agent_that_is_started_again_gets_its_port_while_old_connections_linger() -> None:
     (port,) = free_ports(1)
     (first,) = listen("127.0.0.1", port, "the port")
-    client = socket.create_connection(("127.0.0.1", port), timeout=5)
+    client = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     accepted, _ = first.accept()
     # The side that closes first is the one that lingers.
     accepted.close()

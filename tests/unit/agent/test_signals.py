@@ -15,7 +15,6 @@ import pytest
 from agent.signals import HANDLED, WAKE_UP, Signals
 from messages.units import Seconds
 
-SOON = Seconds(5.0)
 TAKING_OVER = {"signal", "set_wakeup_fd"}
 """The interpreter's functions by which signals are taken over, one after the other."""
 
@@ -35,7 +34,7 @@ def signals_as_before() -> Iterator[None]:
 def test_a_signal_ends_the_wait(number: signal.Signals) -> None:
     with Signals() as signals:
         os.kill(os.getpid(), number)
-        assert signals.wait(SOON) == number
+        assert signals.wait(None) == number
         assert signals.wait(Seconds(0.0)) is None
 
 
@@ -64,7 +63,7 @@ def test_signals_are_told_one_by_one() -> None:
         signal.raise_signal(signal.SIGHUP)
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
-        assert [signals.wait(SOON) for _ in range(3)] == [
+        assert [signals.wait(None) for _ in range(3)] == [
             signal.SIGHUP,
             signal.SIGTERM,
             signal.SIGTERM,
@@ -83,13 +82,13 @@ def test_signals_of_others_are_none_of_its_business() -> None:
     signal.signal(signal.SIGUSR2, lambda _number, _frame: None)
     with Signals() as signals:
         signal.raise_signal(signal.SIGUSR2)
-        assert signals.wait(SOON) is None
+        assert signals.wait(None) is None
 
 
 def test_any_number_of_wake_ups_blocks_nobody_and_none_is_too_late() -> None:
     with Signals() as signals:
         [signals.wake_up() for _ in range(100_000)]  # type: ignore[func-returns-value]
-        assert signals.wait(SOON) == WAKE_UP
+        assert signals.wait(None) == WAKE_UP
     signals.wake_up()
 
 

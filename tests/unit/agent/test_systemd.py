@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.systemd import Systemd
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
     """Stand in for systemd: a socket that hears what it is told."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
         server.bind(str(tmp_path / "notify"))
-        server.settimeout(5)
+        server.settimeout(PATIENCE)
         yield server
 
 
@@ -49,7 +50,7 @@ def test_an_abstract_socket_is_reached() -> None:
     name = f"actorlet-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
         server.bind(f"\0{name}")
-        server.settimeout(5)
+        server.settimeout(PATIENCE)
         Systemd({"NOTIFY_SOCKET": f"@{name}"}).ready()
         assert told(server) == b"READY=1"
 

@@ -14,8 +14,9 @@ from kernel import (
 )
 from kernel.asking import LoopFuture
 from messages.units import Seconds
+from tests.support.patience import PATIENCE
 
-SOON = Seconds(5.0)
+LONG = Seconds(PATIENCE)
 NOW = Seconds(0.05)
 
 
@@ -25,7 +26,7 @@ def test_the_first_answer_counts(caplog: pytest.LogCaptureFixture) -> None:
         future.set(1)
         future.set(2)
         future.set_exception((ValueError, ValueError(), None))
-        return await future.within(SOON, "nobody")
+        return await future.within(LONG, "nobody")
 
     assert asyncio.run(told()) == 1
     assert caplog.records == []  # where a loop complains
@@ -44,7 +45,7 @@ def test_what_a_bug_says_stays_inside(error: Exception, raised: type[Exception],
     async def told() -> None:
         future: LoopFuture[int] = LoopFuture()
         future.set_exception((type(error), error, None))
-        await future.within(SOON, "nobody")
+        await future.within(LONG, "nobody")
 
     with pytest.raises(raised) as caught:
         asyncio.run(told())
@@ -58,7 +59,7 @@ def test_the_exception_being_handled_is_meant_when_none_is_named() -> None:
             sys.stdin.fileno(1)  # type: ignore[call-arg]  # a TypeError
         except TypeError:
             future.set_exception()
-        await future.within(SOON, "nobody")
+        await future.within(LONG, "nobody")
 
     with pytest.raises(ActorCrashedError, match="crashed with TypeError"):
         asyncio.run(told())

@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from kernel.loop_thread import LoopThread
+from tests.support.patience import PATIENCE
 
 
 async def where() -> str:
@@ -23,7 +24,7 @@ async def forever() -> None:
 def test_the_thread_begins_with_the_first_coroutine_and_is_used_again() -> None:
     loop = LoopThread("beside")
     assert "beside" not in {each.name for each in threading.enumerate()}
-    assert [loop.run(where()).result(10) for _ in range(3)] == ["beside"] * 3
+    assert [loop.run(where()).result(PATIENCE) for _ in range(3)] == ["beside"] * 3
     assert [each.name for each in threading.enumerate()].count("beside") == 1
     loop.close()
 
@@ -33,19 +34,19 @@ def test_one_that_is_cancelled_keeps_no_other_waiting() -> None:
     task = loop.run(forever())
     task.cancel()
     with pytest.raises(CancelledError):
-        task.result(10)
-    assert loop.run(where()).result(10) == "beside"
+        task.result(PATIENCE)
+    assert loop.run(where()).result(PATIENCE) == "beside"
     loop.close()
 
 
 def test_after_its_end_there_is_another_loop_for_who_begins_something() -> None:
     loop = LoopThread("beside")
-    loop.run(where()).result(10)
+    loop.run(where()).result(PATIENCE)
     (thread,) = [each for each in threading.enumerate() if each.name == "beside"]
     loop.close()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
-    assert loop.run(where()).result(10) == "beside"
+    assert loop.run(where()).result(PATIENCE) == "beside"
     loop.close()
     loop.close()
 
@@ -63,8 +64,8 @@ def test_what_is_in_progress_when_the_loop_ends_closes_what_it_has_open() -> Non
 
     loop = LoopThread("beside")
     task = loop.run(holding())
-    assert begun.wait(10)
+    assert begun.wait(PATIENCE)
     loop.close()
-    assert closed.wait(10)
+    assert closed.wait(PATIENCE)
     with pytest.raises(CancelledError):
-        task.result(10)
+        task.result(PATIENCE)

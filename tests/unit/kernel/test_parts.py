@@ -24,6 +24,7 @@ from messages.units import Seconds
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.players import Gate
 from tests.support.kernel.stage import stage_for
+from tests.support.patience import PATIENCE
 
 
 def fired(timers: Timers, now: float) -> list[object]:
@@ -182,7 +183,7 @@ def test_what_is_posted_after_the_end_of_control_happens_at_once() -> None:
     thread = next(thread for thread in threading.enumerate() if thread.name == "control")
     control.close()
     control.post(lambda: done.append("posted before the end"))
-    thread.join(5.0)
+    thread.join(PATIENCE)
     control.post(lambda: done.append("posted after it"))
 
     assert done == ["posted before the end", "posted after it"]

@@ -7,6 +7,7 @@ import threading
 from kernel.work_threads import WorkThreads
 from tests.support.kernel.players import Gate
 from tests.support.kernel.probe import Probe
+from tests.support.patience import PATIENCE
 
 
 def one() -> int:
@@ -61,5 +62,5 @@ def test_what_was_begun_before_the_end_is_done_and_then_the_threads_are_gone(gat
     [thread] = [each for each in threading.enumerate() if each.name == "last-work"]
     gate.open()
     told.expect(1)
-    thread.join(10.0)
+    thread.join(PATIENCE)
     assert not thread.is_alive()

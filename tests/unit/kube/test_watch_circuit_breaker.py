@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Coroutine
 from dataclasses import replace
 from itertools import pairwise
 
@@ -24,10 +23,6 @@ RULES = WatchRules(
     spread=Seconds(0.01),
 )
 REFUSED = ApiError("connection refused", kind=FailureKind.UNREACHABLE)
-
-
-def run(story: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(story, 5))
 
 
 async def opened_breaker(rules: WatchRules = RULES) -> tuple[CircuitBreaker, Permit]:
@@ -55,7 +50,7 @@ def test_a_closed_circuit_breaker_lets_everybody_send() -> None:
         assert [permit.is_probe for permit in permits] == [False] * 3
         assert all(breaker.is_valid(permit) for permit in permits)
 
-    run(story())
+    asyncio.run(story())
 
 
 def test_one_probes_and_the_others_follow_when_it_is_answered() -> None:
@@ -70,7 +65,7 @@ def test_one_probes_and_the_others_follow_when_it_is_answered() -> None:
         breaker.on_answer(probe)
         assert [(await other).is_probe for other in others] == [False] * 4
 
-    run(story())
+    asyncio.run(story())
 
 
 def test_those_who_waited_for_a_probe_return_one_after_another_over_the_spread() -> None:
@@ -86,7 +81,7 @@ def test_those_who_waited_for_a_probe_return_one_after_another_over_the_spread()
             other.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    run(story())
+    asyncio.run(story())
 
 
 def test_a_probe_that_fails_fails_for_all_who_wait() -> None:
@@ -102,7 +97,7 @@ def test_a_probe_that_fails_fails_for_all_who_wait() -> None:
         assert not any(each.was_sent for each in heard if isinstance(each, ConnectionLostError))
         assert (await breaker.acquire()).is_probe
 
-    run(story())
+    asyncio.run(story())
 
 
 def test_what_is_heard_of_an_earlier_connection_changes_nothing() -> None:
@@ -116,7 +111,7 @@ def test_what_is_heard_of_an_earlier_connection_changes_nothing() -> None:
         breaker.on_failure(stream, REFUSED)
         assert not (await breaker.acquire()).is_probe
 
-    run(story())
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("who", [0, 1], ids=["the-probe", "one-who-waits"])
@@ -132,7 +127,7 @@ def test_a_cancelled_one_leaves_the_others_unharmed(who: int) -> None:
         breaker.on_answer(probe)
         assert not (await waiting.pop()).is_probe
 
-    run(story())
+    asyncio.run(story())
 
 
 def test_a_probe_without_an_answer_does_not_keep_the_others_out() -> None:
@@ -146,7 +141,7 @@ def test_a_probe_without_an_answer_does_not_keep_the_others_out() -> None:
         breaker.on_answer(first)
         assert not (await breaker.acquire()).is_probe
 
-    run(story())
+    asyncio.run(story())
 
 
 def test_probes_are_not_sent_faster_than_the_rules_say() -> None:
@@ -161,7 +156,7 @@ def test_probes_are_not_sent_faster_than_the_rules_say() -> None:
         gaps = [later - sooner for sooner, later in pairwise(times)]
         assert min(gaps) >= 0.009
 
-    run(story())
+    asyncio.run(story())
 
 
 def test_a_connection_that_breaks_while_some_wait_for_the_cap_is_tried_again() -> None:
@@ -171,4 +166,4 @@ def test_a_connection_that_breaks_while_some_wait_for_the_cap_is_tried_again() -
         breaker.on_failure(lucky, REFUSED)
         assert not breaker.is_valid(late)
 
-    run(story())
+    asyncio.run(story())

@@ -71,7 +71,7 @@ def test_a_list_that_was_not_begun_when_the_loop_ends_is_lost(ends: Ends) -> Non
     ends.loop.call(ask_and_stop)
     answer = ends.listed.next()
     assert (answer.target, answer.mark, is_lost(answer)) == (WEB, 3, True)
-    ends.bugs.get(timeout=5.0)
+    ends.bugs.get()
     ends.listed.expect_silence()
 
 
@@ -101,5 +101,5 @@ def test_who_watches_is_told_whatever_ends_the_loop(ends: Ends) -> None:
     told = facts.next()
     assert isinstance(told, WatchFailed)
     assert told.failure.kind is FailureKind.LOST
-    assert isinstance(ends.bugs.get(timeout=5.0), SystemExit)
+    assert isinstance(ends.bugs.get(), SystemExit)
     facts.expect_silence()

@@ -21,6 +21,7 @@ from benchmarks.sidekick import Sidekick
 from benchmarks.soaking import growth
 from benchmarks.table import number, table
 from benchmarks.watching import connections_for
+from tests.support.patience import PATIENCE
 from tests.support.project.checkout import ROOT
 
 
@@ -250,5 +251,5 @@ def test_a_relay_joins_whom_it_knows_and_cuts_all_of_them_at_once() -> None:
 def _benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "benchmarks", *arguments]
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=55, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
     )

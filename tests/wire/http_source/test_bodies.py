@@ -10,6 +10,7 @@ from manifests.reading.document import MAX_BYTES
 from messages.sources import (
     RejectReason,
 )
+from tests.support.patience import PATIENCE
 from tests.support.sources.http_wire import (
     OK,
     body,
@@ -49,7 +50,7 @@ def test_a_body_without_end_is_refused_while_it_is_read(
     encoding = "Content-Encoding: gzip\r\n" if packed else ""
     server.routes["/"] = server.trickle(f"{OK}{encoding}\r\n".encode(), data, pause=0.0)
     assert failure(server.url(), most=20_000_000).code is RejectReason.TOO_LARGE
-    assert server.hung_up.wait(5.0)
+    assert server.hung_up.wait(PATIENCE)
 
 
 @pytest.mark.parametrize(

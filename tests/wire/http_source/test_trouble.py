@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.support.patience import PATIENCE
 from tests.support.sources.http_wire import (
     OK,
     SECRET,
@@ -50,12 +52,14 @@ def test_scenario_15_nobody_listens() -> None:
 def test_a_body_that_trickles_ends_at_the_deadline(server: Http1Server) -> None:
     server.routes["/"] = server.trickle(f"{OK}\r\n".encode(), b"x")
     assert failure(server.url(), deadline=0.3).sentence == "no complete answer within 0.3 s"
-    assert server.hung_up.wait(5.0)
+    assert server.hung_up.wait(PATIENCE)
 
 
 def test_redirects_do_not_prolong_the_deadline(server: Http1Server) -> None:
+    pause = threading.Event()
+
     def slow(_seen: Seen, send: Send) -> None:
-        server.closing.wait(0.2)
+        pause.wait(0.2)
         send(redirect("/"))
 
     server.routes["/"] = slow
@@ -65,12 +69,13 @@ def test_redirects_do_not_prolong_the_deadline(server: Http1Server) -> None:
 
 def test_a_deadline_that_meets_an_answer_ends_the_redirects_all_the_same() -> None:
     """The library forgets a cancelling in such a moment: one time in twenty here."""
+    pause = threading.Event()
 
     def kind(number: int) -> str:
         with http1_server() as server:
 
             def slow(_seen: Seen, send: Send) -> None:
-                server.closing.wait(0.02)
+                pause.wait(0.02)
                 send(redirect("/"))
 
             server.routes["/"] = slow

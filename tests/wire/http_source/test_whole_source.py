@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -18,6 +19,7 @@ from sources.http.fetch import HttpFetcher
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import live_stage
+from tests.support.patience import PATIENCE
 from tests.support.sources.http_source_stage import http_rules, list_body, pod_body, pod_item
 from tests.support.sources.http_wire import (
     OK,
@@ -41,9 +43,9 @@ def test_a_request_is_broken_off_at_once_wherever_it_is(server: Http1Server, say
 
     thread = threading.Thread(target=fetch)
     thread.start()
-    assert server.asked.wait(5.0)
+    assert server.asked.wait(PATIENCE)
     fetcher.close()
-    thread.join(1.0)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     assert ended.next() == "broken off"
 
@@ -59,11 +61,11 @@ def test_what_was_closed_asks_nobody_and_closing_twice_is_closing_once(server: H
     assert len(server.seen) == 1
 
 
-def helpers_left(within: float) -> list[str]:
+def helpers_left() -> list[str]:
     """Return the names of helper threads that do not end by themselves."""
     helpers = [thread for thread in threading.enumerate() if "http-fetch" in thread.name]
     for thread in helpers:
-        thread.join(within)
+        thread.join(PATIENCE)
     return [thread.name for thread in helpers if thread.is_alive()]
 
 
@@ -79,7 +81,7 @@ def test_the_source_serves_what_the_server_has_and_keeps_it_through_its_troubles
         assert [pod.name for pod in told.next().pods] == ["web-node1"]
         server.routes["/pods"] = reply(status="500 Oh")
         server.asked.clear()
-        assert server.asked.wait(5.0)
+        assert server.asked.wait(PATIENCE)
         play.port(HTTP_SOURCE).tell(Rescan())
         server.routes["/pods"] = reply(list_body(pod_item("web"), pod_item("db")), 'ETag: "2"')
         assert [pod.name for pod in told.next().pods] == ["db-node1", "web-node1"]
@@ -88,18 +90,19 @@ def test_the_source_serves_what_the_server_has_and_keeps_it_through_its_troubles
 
 
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\n\r\nkind: Pod"])
-def test_the_source_stops_within_a_second_in_the_middle_of_a_request(
+def test_the_source_stops_at_once_in_the_middle_of_a_request(
     server: Http1Server, head: bytes
 ) -> None:
     server.routes["/"] = server.trickle(head, b"")
     told: Probe[SourceListed] = Probe()
+    patient = partial(HttpFetcher, deadline=Seconds(10 * PATIENCE))
     child = ChildSpec(
         key=HTTP_SOURCE,
-        factory=lambda: HttpSource(http_rules(server.url()), told, HttpMemory(), HttpFetcher),
+        factory=lambda: HttpSource(http_rules(server.url()), told, HttpMemory(), patient),
     )
     with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
-        assert server.asked.wait(5.0)
+        assert server.asked.wait(PATIENCE)
         assert not described(play, HTTP_SOURCE).ready
         play.system.stop()
-        assert play.system.wait(Seconds(1.0)) == 0
-    assert helpers_left(within=1.0) == []
+        assert play.system.wait(Seconds(PATIENCE)) == 0
+    assert helpers_left() == []

@@ -15,6 +15,7 @@ from command.top.following import EventsFollower, EventsLost, EventsRead, Follow
 from tests.support.agent.process import eventually
 from tests.support.command.agents import answering, http, says
 from tests.support.command.live_agent import STREAM, live_agent
+from tests.support.patience import PATIENCE
 
 PAUSES = (0.01, 0.02)
 
@@ -25,18 +26,18 @@ def test_of_several_questions_of_one_topic_the_newest_is_asked() -> None:
 
     def first(_ask: object) -> str:
         has_begun.set()
-        may_go_on.wait(10)
+        assert may_go_on.wait(PATIENCE)
         return "first"
 
     with live_agent() as (_, api):
         asker = Asker(api, told.put)
         asker.start()
         asker.ask("list", 1, first)
-        has_begun.wait(10)
+        assert has_begun.wait(PATIENCE)
         asker.ask("list", 2, lambda _ask: "second")
         asker.ask("list", 3, lambda _ask: "third")
         may_go_on.set()
-        assert [told.get(timeout=10).answer for _ in range(2)] == ["first", "third"]
+        assert [told.get(timeout=PATIENCE).answer for _ in range(2)] == ["first", "third"]
         asker.close()
         eventually(lambda: not asker.is_alive)
     assert told.empty()
@@ -70,16 +71,16 @@ def test_events_that_end_are_read_again() -> None:
     with live_agent() as (agent, api):
         follower = EventsFollower(api.place, told.put, pauses=PAUSES)
         follower.start()
-        assert told.get(timeout=10) == EventsRead()
+        assert told.get(timeout=PATIENCE) == EventsRead()
         eventually(agent.is_read)
         agent.tell("status", uid="7", phase="Running")
         eventually(lambda: follower.changes)
         assert (follower.changes[0].name, follower.changes[0].uid) == ("status", "7")
         agent.cut_events()
-        lost = told.get(timeout=10)
+        lost = told.get(timeout=PATIENCE)
         assert isinstance(lost, EventsLost)
         assert "ended its events" in lost.why
-        assert told.get(timeout=10) == EventsRead()
+        assert told.get(timeout=PATIENCE) == EventsRead()
         follower.close()
         eventually(lambda: not follower.is_alive)
     assert told.empty()
@@ -93,7 +94,7 @@ def test_whoever_is_dropped_or_hears_nothing_is_told_why() -> None:
     def answer(connection: object, _path: str) -> None:
         assert hasattr(connection, "sendall")
         connection.sendall(next(streams, http(503, "{}")))
-        hold.wait(0.5)
+        assert hold.wait(PATIENCE)
 
     with answering(answer) as place:
         follower = EventsFollower(
@@ -102,7 +103,7 @@ def test_whoever_is_dropped_or_hears_nothing_is_told_why() -> None:
         follower.start()
         whys = [
             each.why
-            for each in (told.get(timeout=10) for _ in range(5))
+            for each in (told.get(timeout=PATIENCE) for _ in range(5))
             if isinstance(each, EventsLost)
         ]
         follower.close()
@@ -118,12 +119,12 @@ def test_pauses_grow_while_nobody_answers_and_end_when_somebody_wants_that() -> 
         name = place
     follower = EventsFollower(server_name(name), told.put, pauses=(0.001, 1_000.0))
     follower.start()
-    first, second = told.get(timeout=10), told.get(timeout=10)
+    first, second = told.get(timeout=PATIENCE), told.get(timeout=PATIENCE)
     assert isinstance(first, EventsLost)
     assert isinstance(second, EventsLost)
     assert "no agent answers" in first.why
     assert first.pause < 0.01 < second.pause
     follower.retry()
-    assert isinstance(told.get(timeout=10), EventsLost)
+    assert isinstance(told.get(timeout=PATIENCE), EventsLost)
     follower.close()
     eventually(lambda: not follower.is_alive)

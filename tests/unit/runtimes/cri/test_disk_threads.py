@@ -158,5 +158,5 @@ threads.close()
 
 
 def test_a_process_ends_though_a_job_hangs() -> None:
-    ended = subprocess.run([sys.executable, "-c", HANGING], timeout=30, check=False)
+    ended = subprocess.run([sys.executable, "-c", HANGING], check=False)
     assert ended.returncode == 0
