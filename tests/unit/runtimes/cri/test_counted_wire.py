@@ -3,63 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from google.protobuf.message import Message
-from typing_extensions import override
 
 from agent.last_calls import LastCalls
 from runtimes.cri import rpcs
 from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.figures import CallMade
 from runtimes.cri.wire import cri_pb2 as cri
-from runtimes.cri.wire.transport import (
-    Rpc,
-    RpcCode,
-    RpcFailure,
-    RpcInFlight,
-    RpcOutcome,
-    Wire,
-)
-
-
-class Uncalled(RpcInFlight):
-    @override
-    def cancel(self) -> bool:
-        return True
-
-
-class HeldWire(Wire):
-    """Answers when the test does."""
-
-    def __init__(self) -> None:
-        self.calls: list[Callable[[RpcOutcome], None]] = []
-        self.is_closed = False
-
-    @override
-    def call(self, rpc: Rpc[Message], done: Callable[[RpcOutcome], None]) -> RpcInFlight:
-        self.calls.append(done)
-        return Uncalled()
-
-    @override
-    def follow(
-        self,
-        rpc: Rpc[Message],
-        told: Callable[[Message], None],
-        ended: Callable[[RpcFailure], None],
-    ) -> RpcInFlight:
-        told(cri.ContainerEventResponse())
-        return Uncalled()
-
-    @override
-    def close(self) -> None:
-        self.is_closed = True
+from runtimes.cri.wire.transport import RpcCode, RpcFailure, RpcOutcome
+from tests.support.cri.noted_wire import NotedWire, nothing
 
 
 def test_a_call_is_noted_with_its_time_and_whether_it_failed() -> None:
     times: Iterator[float] = iter((1.0, 2.0, 2.25, 5.0))
     noted: deque[CallMade] = deque()
-    held, outcomes = HeldWire(), list[RpcOutcome]()
+    held, outcomes = NotedWire(), list[RpcOutcome]()
     wire = CountedWire(held, noted, lambda: next(times), LastCalls().begin)
     wire.call(rpcs.version(), outcomes.append)
     wire.call(rpcs.status(), outcomes.append)
@@ -74,11 +34,11 @@ def test_a_call_is_noted_with_its_time_and_whether_it_failed() -> None:
 
 
 def test_it_is_known_which_calls_that_make_sandboxes_have_not_ended() -> None:
-    held, last_calls, ends = HeldWire(), LastCalls(), list[int]()
+    held, last_calls, ends = NotedWire(), LastCalls(), list[int]()
     last_calls.when_none = lambda: ends.append(len(last_calls))
     wire = CountedWire(held, deque(), lambda: 0.0, last_calls.begin)
     for rpc in (rpcs.version(), *[rpcs.run_sandbox(cri.PodSandboxConfig(), "")] * 2):
-        wire.call(rpc, lambda _: None)
+        wire.call(rpc, nothing)
     assert len(last_calls) == 2
     held.calls[0](cri.VersionResponse())
     held.calls[1](RpcFailure(code=RpcCode.UNAVAILABLE, message="refused"))
@@ -88,9 +48,9 @@ def test_it_is_known_which_calls_that_make_sandboxes_have_not_ended() -> None:
 
 
 def test_streams_go_on_as_they_are_and_the_connection_can_be_closed() -> None:
-    held, told = HeldWire(), list[Message]()
+    held, told = NotedWire(), list[Message]()
     noted: deque[CallMade] = deque()
     wire = CountedWire(held, noted, lambda: 0.0, LastCalls().begin)
-    assert wire.follow(rpcs.container_events(), told.append, lambda _: None).cancel()
+    assert wire.follow(rpcs.container_events(), told.append, nothing).cancel()
     wire.close()
     assert (len(told), held.is_closed, len(noted)) == (1, True, 0)

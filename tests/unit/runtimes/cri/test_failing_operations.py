@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from google.protobuf.message import Message
 from structlog.testing import capture_logs
-from typing_extensions import override
 
 from messages.units import Seconds
 from runtimes.container_runtime import RuntimeFailure
 from runtimes.cri.driver import Driver, DriverMemory, StepEnded
 from runtimes.cri.operations.flow import Operation, on_disk
 from runtimes.cri.purposes import LookAgain
-from runtimes.cri.wire.transport import Rpc, RpcFailure, RpcInFlight, RpcOutcome, Wire
 from tests.support.cri.cri_stage import DiskAtOnce
+from tests.support.cri.noted_wire import NotedWire
 from tests.support.kernel.probe import Probe
-
-
-class NoWire(Wire):
-    """Carries nothing."""
-
-    @override
-    def call(self, rpc: Rpc[Message], done: Callable[[RpcOutcome], None]) -> RpcInFlight:
-        raise NotImplementedError
-
-    @override
-    def follow(
-        self,
-        rpc: Rpc[Message],
-        told: Callable[[Message], None],
-        ended: Callable[[RpcFailure], None],
-    ) -> RpcInFlight:
-        raise NotImplementedError
-
-    @override
-    def close(self) -> None:
-        raise NotImplementedError
 
 
 def broken() -> Operation[None]:
@@ -50,7 +25,7 @@ def whole() -> Operation[str]:
 
 def test_a_bug_in_one_operation_is_the_failure_of_that_one() -> None:
     outcomes = Probe[StepEnded]()
-    driver = Driver(DriverMemory(), NoWire(), DiskAtOnce(), outcomes, lambda *_: None)
+    driver = Driver(DriverMemory(), NotedWire(), DiskAtOnce(), outcomes, lambda *_: None)
     with capture_logs() as logs:
         ended = driver.begin(LookAgain(None), broken(), Seconds(1.0))
     assert ended is not None
