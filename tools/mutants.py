@@ -7,6 +7,7 @@ so is an entry whose line is not in its file any more: exit code 1.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,6 +28,8 @@ ROOT: Final = Path(__file__).parents[1]
 LIST: Final = ROOT / "tests" / "mutants.toml"
 WITHIN: Final = 900
 """Seconds that the tests of one mutant may take. A test that hangs has noticed it."""
+PREFIX: Final = "actorlet-mutants-"
+"""Of the names of folders with copies of the checkout, among the temporary ones of the machine."""
 SURVIVED, NO_TEST_RAN = 0, (2, 3, 4, 5)
 """Exit codes of pytest."""
 
@@ -95,10 +99,10 @@ def _verdict_of_tests(tests: Sequence[str], checkout: Path) -> str:
 
 def tried(mutants: Sequence[Mutant], processes: int) -> Iterator[tuple[Mutant, str]]:
     """Try mutants, so many side by side, each in a copy of the checkout. Yield the verdicts in order."""
-    with tempfile.TemporaryDirectory(prefix="actorlet-mutants-") as folder:
+    with folder_for_copies() as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(processes):
-            copies.put(copied(Path(folder) / str(number)))
+            copies.put(copied(folder / str(number)))
 
         def verdict(mutant: Mutant) -> str:
             checkout = copies.get()
@@ -109,6 +113,27 @@ def tried(mutants: Sequence[Mutant], processes: int) -> Iterator[tuple[Mutant, s
 
         with ThreadPoolExecutor(processes) as pool:
             yield from zip(mutants, pool.map(verdict, mutants), strict=True)
+
+
+@contextmanager
+def folder_for_copies() -> Iterator[Path]:
+    """Make a folder for the ``with`` block, and remove those of processes that were killed in theirs."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError), _held(left):  # else it is in use, or of another user
+            shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as made, _held(Path(made)):
+        yield Path(made)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Lock a folder for the ``with`` block. Raise OSError if somebody has. A lock ends with its process."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(opened)
 
 
 def copied(target: Path) -> Path:

@@ -12,7 +12,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Final
 
 import click
 
-from tools.mutants import ROOT, copied
+from tools.mutants import ROOT, copied, folder_for_copies
 
 LOOKED_AT: Final = ("tests/unit", "tests/properties", "tests/scenarios")
 OPTIONS: Final = (
@@ -76,8 +75,8 @@ def table(file: str, tests: Sequence[str], checkout: Path) -> str:
 
 def survivors(file: str, tests: Sequence[str]) -> Iterator[str]:
     """Yield each change that no test notices, as a diff. Raise RuntimeError where the tests do not pass."""
-    with tempfile.TemporaryDirectory(prefix="actorlet-mutate-") as folder:
-        checkout = copied(Path(folder) / "copy")
+    with folder_for_copies() as folder:
+        checkout = copied(folder / "copy")
         with (checkout / "pyproject.toml").open("a", encoding="utf-8") as project:
             project.write(table(file, tests, checkout))
         said = _mutmut(checkout, "run")

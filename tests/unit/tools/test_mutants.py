@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tools.mutants import LIST, ROOT, Mutant, read_mutants, tried, verdict_on
+from tools.mutants import LIST, ROOT, Mutant, folder_for_copies, read_mutants, tried, verdict_on
 
 GRACE = Mutant(
     id="G1",
@@ -75,3 +78,35 @@ def test_mutants_are_tried_in_copies_of_the_checkout() -> None:
     [(_, verdict)] = tried([harmless], processes=1)
     assert "NO TEST RAN" in verdict
     assert (ROOT / mutant.file).read_text("utf-8") == before
+
+
+HOLDS_ITS_FOLDER = """
+import sys, tempfile
+from tools.mutants import folder_for_copies
+tempfile.tempdir = sys.argv[1]
+with folder_for_copies() as folder:
+    (folder / "copy").mkdir()
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_folders_of_processes_that_were_killed_are_removed_and_those_in_use_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    others = tmp_path / "actorlet-else"
+    others.mkdir()
+    command = [sys.executable, "-c", HOLDS_ITS_FOLDER, str(tmp_path)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        theirs = Path(process.stdout.readline().strip())
+        with folder_for_copies() as own:
+            assert {*tmp_path.iterdir()} == {others, theirs, own}
+        process.kill()
+    assert {*tmp_path.iterdir()} == {others, theirs}
+    with folder_for_copies() as own:
+        assert {*tmp_path.iterdir()} == {others, own}
+    assert {*tmp_path.iterdir()} == {others}
