@@ -71,7 +71,7 @@ class TestTheApiServerIsAway:
         good.play.advance(3.0)
         good.watches.mend_and_resume()
         assert in_words(good.read()) == "found a=2"
-        assert good.news() == ["synced", "synced", "synced: modified a"]
+        assert good.news() == ["synced", "synced: modified a", "synced"]
 
     def test_a_list_while_the_watch_fails_is_true_for_that_moment(
         self, by_hand: WatcherStage

@@ -153,8 +153,8 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget | ListAllAnew]):
         self._broken = None
         for followed in self._all():
             if self._store.remembers(followed.version):
-                self._recover(followed)
                 self._follow(followed)
+                self._recover(followed)
             else:
                 self._list(followed)
 

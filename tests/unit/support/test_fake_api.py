@@ -183,7 +183,7 @@ def test_a_broken_watch_can_go_on_where_it_was(api: FakeApi, facts: Probe[WatchF
     api.watches.break_off()
     api.store.add(POD)
     api.watches.mend_and_resume()
-    assert told(facts) == ["are", "failed unreachable", "recovered", "ADDED web"]
+    assert told(facts) == ["are", "failed unreachable", "ADDED web", "recovered"]
 
 
 def test_who_asks_again_of_a_broken_watch_is_owed_a_list(
