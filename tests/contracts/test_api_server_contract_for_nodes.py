@@ -335,10 +335,3 @@ def test_a_node_reads_a_secret_by_name_while_a_pod_of_it_names_it(
 
 def test_a_node_reads_no_namespaces(api_server: Subject) -> None:
     assert refusal(api_server.node, get("/api/v1/namespaces/default")) == FORBIDDEN
-
-
-@pytest.mark.parametrize(
-    "path", ["/api/v1/services", "/apis/node.k8s.io/v1/runtimeclasses"], ids=["Services", "classes"]
-)
-def test_a_node_lists_what_is_known_to_all_nodes(api_server: Subject, path: str) -> None:
-    assert "items" in api_server.node.handle(get(path))

@@ -28,6 +28,7 @@ from tests.support.apiserver.paths import (
     NAMESPACE,
     NODE,
     POD,
+    SERVICE,
     Kind,
     Place,
     is_selected,
@@ -232,6 +233,11 @@ class ApiCore:
         self._admit(request)
         if (place.kind, place.namespace, metadata["name"]) in self._objects:
             raise already_exists(place.kind, metadata["name"])
+        if place.kind is SERVICE:
+            others = self._in(Place(kind=SERVICE))
+            wanted = rules.with_address(
+                wanted, (each["spec"].get("clusterIP", "") for each in others)
+            )
         metadata["uid"] = self._new_uid()
         metadata["creationTimestamp"] = self._time(0)
         return self._put(place, None, wanted)

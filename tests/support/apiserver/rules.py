@@ -6,12 +6,13 @@ Only what an agent can run into: it is no validation of manifests.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_network
 from typing import Any
 
 from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.apiserver.patches import Document
-from tests.support.apiserver.paths import EVENT, NODE, POD, Kind, Place
+from tests.support.apiserver.paths import EVENT, NODE, POD, RUNTIME_CLASS, SERVICE, Kind, Place
 from tests.support.apiserver.status import StatusError, bad_request, conflict, forbidden, invalid
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -22,6 +23,8 @@ PRIORITIES: Mapping[str, int] = {
     "system-cluster-critical": 2_000_000_000,
     "system-node-critical": 2_000_001_000,
 }
+ADDRESSES = ip_network("10.96.0.0/16")
+"""Of Services."""
 SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 """Metadata that clients cannot change."""
 
@@ -64,10 +67,22 @@ def checked_for_update(
         untouched = "spec" if place.subresource == "status" else "status"
         result.pop(untouched, None)
         result.update({untouched: old[untouched]} if untouched in old else {})
+    if place.kind is SERVICE:
+        result["spec"] = _with_protocols(result["spec"])
     _check_content(place.kind, result)
     if place.kind is POD:
         _check_pod_update(place.name, old, result)
+    _check_fixed_fields(place, old, result)
     return result
+
+
+def with_address(service: JsonObject, taken: Iterable[str]) -> Document:
+    """Return a new Service with an address that is not taken, unless it wants another one or none."""
+    spec = _with_protocols({"type": "ClusterIP", **service["spec"]})
+    if spec["type"] != "ExternalName" and not spec.get("clusterIP"):
+        others = {*taken}
+        spec["clusterIP"] = next(str(ip) for ip in ADDRESSES.hosts() if str(ip) not in others)
+    return {**service, "spec": spec}
 
 
 def grace_period(kind: Kind, document: JsonObject, asked: int | None) -> int:
@@ -147,6 +162,26 @@ def _check_content(kind: Kind, document: JsonObject) -> None:
         raise invalid(kind, name, "spec.containers: Required value")
     if kind is EVENT:
         _check_event(name, document)
+    if kind is SERVICE and not document["spec"].get("ports") and _has_address(document["spec"]):
+        raise invalid(kind, name, "spec.ports: Required value")
+    if kind is RUNTIME_CLASS and not document.get("handler"):
+        raise invalid(kind, name, "handler: Required value")
+
+
+def _has_address(spec: JsonObject) -> bool:
+    return spec.get("type") != "ExternalName" and spec.get("clusterIP") != "None"
+
+
+def _with_protocols(spec: JsonObject) -> Document:
+    return {**spec, "ports": [{"protocol": "TCP", **port} for port in spec.get("ports", ())]}
+
+
+def _check_fixed_fields(place: Place, old: JsonObject, new: JsonObject) -> None:
+    was, becomes = old.get("spec", {}), new.get("spec", {})
+    if place.kind is SERVICE and was.get("clusterIP") != becomes.get("clusterIP"):
+        raise invalid(place.kind, place.name, "spec.clusterIP: Invalid value: field is immutable")
+    if place.kind is RUNTIME_CLASS and old["handler"] != new.get("handler"):
+        raise invalid(place.kind, place.name, "handler: Invalid value: field is immutable")
 
 
 def _check_event(name: str, document: JsonObject) -> None:

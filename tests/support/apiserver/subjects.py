@@ -96,6 +96,11 @@ def _wipe(admin: AdminApi) -> None:
     for plural in ("pods", "events", "secrets", "configmaps", "leases", "serviceaccounts"):
         for item in admin.all(plural):
             admin.remove(plural, item["metadata"]["namespace"], item["metadata"]["name"])
+    for item in admin.all("services"):
+        if item["metadata"]["name"] != "kubernetes":  # its own
+            admin.remove("services", item["metadata"]["namespace"], item["metadata"]["name"])
+    for item in admin.all("runtimeclasses"):
+        admin.remove("runtimeclasses", item["metadata"]["name"])
     for node in admin.all("nodes"):
         name = node["metadata"]["name"]
         admin.change("nodes", name, metadata={"finalizers": None})
