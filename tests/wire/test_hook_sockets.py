@@ -39,13 +39,15 @@ class Hooks:
         self.sockets = LoopSockets()
         self.told: Probe[SocketHookEnded] = Probe()
 
-    def begin(self, action: HttpGetAction | TcpSocketAction, within: float = 10.0) -> SocketCall:
+    def begin(
+        self, action: HttpGetAction | TcpSocketAction, within: float = PATIENCE
+    ) -> SocketCall:
         call = SocketCall(REF, action, Seconds(within))
         self.sockets.start(call, self.told)
         return call
 
     def outcome(
-        self, action: HttpGetAction | TcpSocketAction, within: float = 10.0
+        self, action: HttpGetAction | TcpSocketAction, within: float = PATIENCE
     ) -> SocketOutcome | None:
         call = self.begin(action, within)
         assert self.told.next() == SocketHookEnded(ref=REF)

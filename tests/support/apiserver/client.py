@@ -18,8 +18,9 @@ from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
 from tests.support.apiserver.admin import AdminApi
 from tests.support.apiserver.status import StatusError
+from tests.support.patience import PATIENCE
 
-ANSWERS_WITHIN = timedelta(seconds=10)
+ANSWERS_WITHIN = timedelta(seconds=PATIENCE)
 
 
 class ApiClient(AdminApi):
@@ -54,7 +55,7 @@ class ApiClient(AdminApi):
 
     @contextmanager
     def watch(
-        self, path: str, *, since: str, selector: str = "", seconds: int = 10
+        self, path: str, *, since: str, selector: str = "", seconds: int = int(PATIENCE)
     ) -> Iterator[Iterator[JsonObject]]:
         """Open a watch with bookmarks, which ends after ``seconds``; give its events as they come."""
         query = {

@@ -20,7 +20,7 @@ from messages.api import (
 from messages.pods import JsonObject
 from messages.units import Seconds
 from tests.support.kube.kubeconfigs import CANARY, TOKEN
-from tests.support.patience import SLOWNESS
+from tests.support.patience import PATIENCE, SLOWNESS
 from tests.support.wire.http2_server import Exchange, Handler, Http2Server
 
 LATE = 2.0 * SLOWNESS
@@ -95,7 +95,7 @@ def access_to(server: Http2Server, token: str = TOKEN, /, **changes: object) -> 
     return Access(**fields)  # type: ignore[arg-type]
 
 
-def send(sender: HttpSender, request: ApiRequest = POD, deadline: float = 5.0) -> SendResult:
+def send(sender: HttpSender, request: ApiRequest = POD, deadline: float = PATIENCE) -> SendResult:
     """Return what came of ``request``; fails if anything in it is nobody's business."""
     begin = time.monotonic()
     sent = sender.send(request, Seconds(deadline))

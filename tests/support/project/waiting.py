@@ -14,7 +14,7 @@ from tests.support.project.checkout import ROOT
 
 METHODS: Final = ("wait", "wait_started", "join", "result", "settimeout", "ends")
 """Methods whose first argument says for how long."""
-FUNCTIONS: Final = ("eventually", "wait_until", "asyncio.wait_for")
+FUNCTIONS: Final = ("eventually", "wait_until")
 """Functions whose second argument does."""
 BY_NAME: Final = (
     "Barrier", "HTTPConnection", "ask", "check_output", "communicate", "create_connection", "eventually",
@@ -31,7 +31,8 @@ def own_times(path: str, text: str) -> list[str]:
 
     Not those that are to last until their end: a pause, and ``not event.wait(0.1)``.
     """
-    numbers, tree = _numbers(text), ast.parse(text)
+    tree = ast.parse(text)
+    numbers = _numbers(tree)
     silences = {id(each.operand) for each in ast.walk(tree) if isinstance(each, ast.UnaryOp)}
     return [
         f"{path}:{call.lineno}: {ast.unparse(call)}"
@@ -88,10 +89,16 @@ def _time_of(call: ast.Call) -> ast.expr | None:
         for each in call.keywords:
             if each.arg in NAMES:
                 return each.value
-    if ast.unparse(call.func) in FUNCTIONS:
-        return call.args[1] if len(call.args) > 1 else None
-    is_method = name in METHODS and isinstance(call.func, ast.Attribute)
-    return call.args[0] if is_method and call.args else None
+    match call.func:
+        case ast.Attribute(attr=method) if method in METHODS:
+            at = 0
+        case ast.Name(id=function) if function in FUNCTIONS:
+            at = 1
+        case ast.Attribute(value=ast.Name(id="asyncio"), attr="wait_for"):
+            at = 1
+        case _:
+            return None
+    return call.args[at] if at < len(call.args) else None
 
 
 def _is_number(time: ast.expr, numbers: dict[str, bool]) -> bool:
@@ -110,13 +117,13 @@ def _is_number(time: ast.expr, numbers: dict[str, bool]) -> bool:
 @cache
 def _numbers_at(module: str) -> dict[str, bool]:
     file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
-    return _numbers(file.read_text()) if file.is_file() else {}
+    return _numbers(ast.parse(file.read_text())) if file.is_file() else {}
 
 
-def _numbers(text: str) -> dict[str, bool]:
+def _numbers(tree: ast.Module) -> dict[str, bool]:
     """Return which names at the top of a file, with those from other tests, are numbers."""
     numbers: dict[str, bool] = {}
-    for each in ast.parse(text).body:
+    for each in tree.body:
         match each:
             case ast.ImportFrom(module=str(module)) if module.startswith("tests."):
                 theirs = _numbers_at(module)

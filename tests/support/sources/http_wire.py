@@ -12,6 +12,7 @@ from messages.units import Seconds
 from sources.http.answers import Body, FetchError, Unmodified, Validators
 from sources.http.bodies import MOST_BYTES
 from sources.http.fetch import HttpFetcher
+from tests.support.patience import PATIENCE
 
 SECRET = "hunter2"
 Headers: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -26,7 +27,7 @@ def fetched(
     known: Validators | None = None,
     *,
     ca_file: Path | None = None,
-    deadline: float = 5.0,
+    deadline: float = PATIENCE,
     most: int = MOST_BYTES,
 ) -> Body | Unmodified:
     return HttpFetcher(url, headers, ca_file, Seconds(deadline), most).fetch(known)
@@ -43,7 +44,7 @@ def failure(
     headers: Headers = NO_HEADERS,
     *,
     ca_file: Path | None = None,
-    deadline: float = 5.0,
+    deadline: float = PATIENCE,
     most: int = MOST_BYTES,
 ) -> FetchError:
     with pytest.raises(FetchError) as caught:

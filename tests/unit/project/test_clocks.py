@@ -62,6 +62,7 @@ def test_no_wait_goes_on_without_a_word_when_nothing_has_come() -> None:
         ("eventually(is_ready, 30.0)", True),
         ("eventually(is_ready, 3 * PATIENCE)", False),
         ("stage.eventually(is_ready, 30.0)", False),
+        ("await asyncio.wait_for(closed(), 5)", True),
         ("subprocess.run(command, timeout=20)", True),
         ("probe(timeout=20)", False),
         ("told.get(timeout=10)", True),
