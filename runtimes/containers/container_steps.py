@@ -188,16 +188,24 @@ class ContainerSteps:
         elif notes.retry_at > draft.now:
             until = notes.retry_at
             self._wait(container)
-        elif (until := self._sandbox_known_at(container)) > draft.now:
+        elif (until := self._sandbox_known_at(container.name)) > draft.now:
             self._wait(container)
         else:
             return False
         draft.wait_until(until)
         return True
 
-    def _sandbox_known_at(self, container: ContainerShape) -> Seconds:
-        """Return when the fate of the sandbox is known, if somebody else killed the newest instance in it."""
-        instance, notes = self._newest.get(container.name), self._now.notes.get(container.name)
+    def _sandbox_known_at(self, name: str) -> Seconds:
+        """Return when the fate of the sandbox is known, if others killed the newest instance in it.
+
+        It is known a moment after the latest such kill of any container: a runtime that stops a sandbox may
+        kill what is in it one after the other.
+        """
+        own = self._known_after_kill(name)
+        return max(map(self._known_after_kill, self._now.notes)) if own else own
+
+    def _known_after_kill(self, name: str) -> Seconds:
+        instance, notes = self._newest.get(name), self._now.notes.get(name)
         if (
             instance is None
             or notes is None

@@ -16,7 +16,7 @@ from runtimes.containers.notes import CrashNotes
 KILLED: Final = frozenset({137, 143})
 """Exit codes of what was killed, or asked to end."""
 SANDBOX_END_KNOWN_AFTER: Final = Seconds(0.5)
-"""After the exits of its containers: the end of a sandbox is an event of its own."""
+"""After the exit of the container that was killed last: the end of a sandbox is an event of its own."""
 FIRST_DELAY: Final = Seconds(10.0)
 FORGIVEN_AFTER: Final = Seconds(600.0)
 

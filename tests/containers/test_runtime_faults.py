@@ -227,37 +227,41 @@ def test_a_pod_that_is_removed_by_hand_is_made_anew(pods: CriPods) -> None:
     assert again.is_running
 
 
+@pytest.mark.parametrize("number", [1, 20])
 def test_a_pod_whose_sandbox_is_stopped_by_hand_starts_once_and_its_init_container_first(
-    pods: CriPods, tmp_path: Path
+    pods: CriPods, tmp_path: Path, number: int
 ) -> None:
     def says(name: str, script: str) -> dict[str, Any]:
         command = ["sh", "-c", f"echo {name} >> /told/starts; {script}"]
         mounts = [{"name": "told", "mountPath": "/told"}]
         return {"name": name, "image": BUSYBOX, "command": command, "volumeMounts": mounts}
 
-    # What was started is what has written, whatever the runtime and the agent say of it. The pod is on the
-    # network of the node: on a busy machine, to take one away lasts longer than a sandbox is waited for.
+    # What was started is what has written, whatever the runtime and the agent say of it. To stop twenty lasts
+    # several seconds: they are killed one after the other.
+    names = ["main", *(f"c{place}" for place in range(1, number))]
     pod = real_pod(
         "web",
-        hostNetwork=True,
         initContainers=[says("init", "true")],
-        containers=[says("main", "while true; do sleep 0.1; done")],
+        containers=[says(name, "exec sleep 100000") for name in names],
         volumes=[{"name": "told", "hostPath": {"path": str(tmp_path)}}],
     )
     pods.run(pod)
     pods.running(pod)
+    starts = tmp_path / "starts"
+    wait_until(lambda: len(starts.read_text().split()) == number + 1, PATIENCE)
     with pods.containerd.client() as client:
         request = cri.StopPodSandboxRequest(pod_sandbox_id=pods.sandbox_id(pod))
         client.call(request, cri.StopPodSandboxResponse)
     pods.running(pod, attempt=1)
-    starts = tmp_path / "starts"
-    wait_until(lambda: starts.read_text().split() == ["init", "main"] * 2, PATIENCE)
+    wait_until(lambda: len(starts.read_text().split()) >= 2 * (number + 1), PATIENCE)
+    started = starts.read_text().split()
+    assert (started[0], started[number + 1]) == ("init", "init")
+    assert sorted(started) == sorted(["init", *names] * 2)
     assert pods.exited(pod).exit_code == 137
     told = pods.told(pod)[-1].containers
-    assert {name: each.current and each.current.attempt for name, each in told.items()} == {
-        "init": 1,
-        "main": 1,
-    }
+    assert {name: each.current and each.current.attempt for name, each in told.items()} == (
+        dict.fromkeys(["init", *names], 1)
+    )
     assert told["init"].last is None
 
 

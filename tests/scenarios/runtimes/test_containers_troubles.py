@@ -613,6 +613,38 @@ def test_a_pod_whose_sandbox_is_stopped_by_others_starts_once_and_its_init_conta
     assert stage.last().containers["i"].last is None
 
 
+def test_nothing_starts_again_in_a_sandbox_whose_containers_others_kill_one_after_the_other(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.exits_at_once["i"] = 0
+    pod = make_pod(spec=spec_of("a", "b", inits=(container("i"),)))
+    stage.run(pod)
+    stage.containers.taken()
+    stage.containers.exit("a", 137)
+    stage.play.advance(0.4)
+    stage.containers.exit("b", 137)
+    stage.play.advance(0.4)
+    assert stage.containers.taken() == []
+    stage.containers.sandbox_dies(pod.uid)
+    stage.play.advance(1.0)
+    created = [f"{each.container['name']}-{each.attempt}" for each in stage.containers.created_with]
+    assert created == ["i-0", "a-0", "b-0", "i-1", "a-1", "b-1"]
+
+
+def test_what_others_killed_starts_half_a_second_after_the_last_of_it_if_the_sandbox_lives(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(TWO)
+    stage.containers.taken()
+    stage.containers.exit("a", 137)
+    stage.play.advance(0.4)
+    stage.containers.exit("b", 143)
+    stage.play.advance(0.4)
+    assert stage.containers.alive() == []
+    stage.play.advance(0.1)
+    assert sorted(stage.containers.alive()) == ["a-1", "b-1"]
+
+
 def test_what_somebody_else_removed_is_made_again_with_the_next_attempt(
     stage: ScriptedStage,
 ) -> None:
