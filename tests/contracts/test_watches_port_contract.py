@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
 import pytest
@@ -68,6 +69,8 @@ class Keeper:
     go_away: Callable[[], object]
     """Nobody reaches the API server any more but its administrators."""
     come_back: Callable[[], object]
+    end_streams: Callable[[], object]
+    """Every stream ends, as each does now and then, and can be had again at once."""
     outside: Outside = field(default_factory=Outside)
     """What happens later, of the one whose time a test moves."""
 
@@ -102,11 +105,17 @@ class Waiting(Probe[M]):
 
 def in_stories() -> Keeper:
     api = FakeApi()
+
+    def end_streams() -> None:
+        api.watches.break_off()
+        api.watches.mend_and_resume()
+
     return Keeper(
         port=api.watches,
         store=api.store,
         go_away=api.watches.break_off,
         come_back=api.watches.mend_and_resume,
+        end_streams=end_streams,
     )
 
 
@@ -118,6 +127,7 @@ def in_histories() -> Keeper:
         store=store,
         go_away=lambda: streams.go_away(AWAY),
         come_back=streams.come_back,
+        end_streams=streams.end,
         outside=outside,
     )
 
@@ -144,6 +154,7 @@ def keeper(request: pytest.FixtureRequest) -> Iterator[Keeper]:
             store=server.store,
             go_away=go_away,
             come_back=server.http.listen_again,
+            end_streams=server.http.cut_connections,
         )
 
 
@@ -241,17 +252,22 @@ def test_who_unwatches_hears_nothing_more(keeper: Keeper, facts: Probe[WatchFact
     facts.expect_silence()
 
 
-# --- while the API server is away ------------------------------------------------------------------------
+# --- streams that end, and an API server that is away ---------------------------------------------
 
 
 def followed(keeper: Keeper, facts: Probe[WatchFact]) -> None:
-    """Have a Secret be there and be followed, and then the API server be away."""
+    """Have a Secret be there, and be followed."""
     keeper.store.add(POD)
     keeper.store.add(SECRET)
     keeper.port.tell(Watch(target=WEB, subscriber=facts))
     assert isinstance(facts.next(), ObjectsAre)
     change(keeper, "first")
     assert isinstance(facts.next(), WatchEvent)
+
+
+def left(keeper: Keeper, facts: Probe[WatchFact]) -> None:
+    """Have a Secret be followed, and then the API server be away."""
+    followed(keeper, facts)
     keeper.go_away()
     failed = facts.next()
     assert isinstance(failed, WatchFailed)
@@ -262,10 +278,22 @@ def change(keeper: Keeper, text: str) -> JsonObject:
     return keeper.store.change("secrets", "default", "web", metadata={"labels": {"is": text}})
 
 
-def test_what_happened_while_the_api_server_was_away_is_told_before_the_recovery(
+def test_a_stream_that_ends_is_replaced_and_each_change_is_told_once(
     keeper: Keeper, facts: Probe[WatchFact]
 ) -> None:
     followed(keeper, facts)
+    for text in ("second", "third"):
+        keeper.end_streams()
+        made = [change(keeper, f"{text}-{number}") for number in range(2)]
+        # Whether it is said to fail meanwhile depends on how long that takes.
+        events = (each for each in iter(facts.next, None) if isinstance(each, WatchEvent))
+        assert [each.object for each in islice(events, 2)] == made
+
+
+def test_what_happened_while_the_api_server_was_away_is_told_before_the_recovery(
+    keeper: Keeper, facts: Probe[WatchFact]
+) -> None:
+    left(keeper, facts)
     missed = [change(keeper, text) for text in ("second", "third")]
     keeper.come_back()
     events = [WatchEvent(target=WEB, op=ObjectOp.MODIFIED, object=each) for each in missed]
@@ -277,7 +305,7 @@ def test_what_happened_while_the_api_server_was_away_is_told_before_the_recovery
 def test_what_the_api_server_has_forgotten_meanwhile_is_listed_anew(
     keeper: Keeper, facts: Probe[WatchFact]
 ) -> None:
-    followed(keeper, facts)
+    left(keeper, facts)
     missed = change(keeper, "second")
     keeper.store.compact()
     keeper.come_back()
@@ -290,7 +318,7 @@ def test_what_the_api_server_has_forgotten_meanwhile_is_listed_anew(
 def test_who_asks_while_the_api_server_is_away_is_told_so_and_then_what_there_is(
     keeper: Keeper, facts: Probe[WatchFact]
 ) -> None:
-    followed(keeper, facts)
+    left(keeper, facts)
     keeper.port.tell(Watch(target=WEB, subscriber=facts, mark=7))
     again = facts.next()
     assert isinstance(again, WatchFailed)
