@@ -20,6 +20,7 @@ import pytest
 from tests.environment.node import USUAL, Node, NodeBounds, Sources
 from tests.environment.oracle.cost import (
     BETWEEN,
+    Cost,
     CostOfChange,
     cost_of,
     cost_of_change,
@@ -189,13 +190,18 @@ def _cost_of_rest(world: World, seconds: float) -> Iterator[str]:
             world.takes(name)
     world.tells()
     world.node.advance(COMES_TO_REST_WITHIN + BETWEEN)
-    first = cost_of(world.node, seconds)
-    yield from dearer(world.node, first, cost_of(world.node, seconds))
-    yield from unlike_fresh(world.node, cost_of_one_more(world), cost_of_first(world.node.sources))
+    first, then = cost_of(world.node, seconds), cost_of(world.node, seconds)
+    yield from dearer(world.node, first, then)
+    before = then if seconds == WHILE else cost_of(world.node, WHILE)
+    one_more, fresh = cost_of_one_more(world, before), cost_of_first(world.node.sources)
+    yield from unlike_fresh(world.node, one_more, fresh)
 
 
-def cost_of_one_more(world: World) -> CostOfChange:
-    """Return what a new pod costs, with one container that goes on for ever."""
+def cost_of_one_more(world: World, before: Cost) -> CostOfChange:
+    """Return what a new pod costs, with one container that goes on for ever.
+
+    ``before`` is what the last ``WHILE`` has cost.
+    """
 
     def change() -> None:
         world.places["new"] = world.node.origins()[0]
@@ -203,7 +209,7 @@ def cost_of_one_more(world: World) -> CostOfChange:
         world.brings("new", with_image(pod, UNTOUCHED))
         world.tells(surely=True)
 
-    return cost_of_change(world.node, change, WHILE)
+    return cost_of_change(world.node, change, before, WHILE)
 
 
 @cache
@@ -213,4 +219,4 @@ def cost_of_first(sources: Sources) -> CostOfChange:
         node = Node(0, Path(folder), sources=sources)
         world = World(node, Oracle(node), {}, random.Random(0))
         node.advance(COMES_TO_REST_WITHIN)
-        return cost_of_one_more(world)
+        return cost_of_one_more(world, cost_of(node, WHILE))

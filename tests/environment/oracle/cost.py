@@ -22,7 +22,8 @@ MOST_LOOKS: Final = 4
 class Cost:
     """What a while has cost."""
 
-    calls: int
+    calls: Mapping[str, int]
+    """By method."""
     jobs: int
     """Of the disk."""
     timers: int
@@ -46,14 +47,16 @@ def cost_of(node: Node, seconds: float) -> Cost:
     calls, jobs = node.runtime.work()
     asked = node.asked
     node.advance(seconds)
-    calls_then, jobs_then = node.runtime.work()
-    return Cost(calls_then - calls, jobs_then - jobs, node.timers(), node.asked - asked)
+    jobs_then = node.runtime.work()[1]
+    methods = Counter(method for method, _ in node.service.asked[calls:])
+    return Cost(methods, jobs_then - jobs, node.timers(), node.asked - asked)
 
 
 def dearer(node: Node, first: Cost, then: Cost) -> Iterator[str]:
     """Yield what a while at rest has cost more than as long a while before it, or less."""
-    if then.calls != first.calls:
-        yield f"a while at rest has {then.calls} calls, the one before {first.calls}"
+    calls, before = sum(then.calls.values()), sum(first.calls.values())
+    if calls != before:
+        yield f"a while at rest has {calls} calls, the one before {before}"
     if then.jobs != first.jobs:
         yield f"a while at rest has {then.jobs} jobs of the disk, the one before {first.jobs}"
     if then.asked > first.asked * 1.02 + 4:
@@ -62,18 +65,21 @@ def dearer(node: Node, first: Cost, then: Cost) -> Iterator[str]:
         yield f"after a while at rest there are {then.timers} timers, before it {first.timers}"
 
 
-def cost_of_change(node: Node, change: Callable[[], None], seconds: float) -> CostOfChange:
-    """Let time pass, have something changed, let as much time pass, and return what the change has cost."""
-    asked = node.service.asked
-    began, before = len(asked), cost_of(node, seconds)
-    changed, jobs = len(asked), node.runtime.work()[1]
+def cost_of_change(
+    node: Node, change: Callable[[], None], before: Cost, seconds: float
+) -> CostOfChange:
+    """Have something changed, let time pass, and return what the change has cost.
+
+    ``before`` is what the while until now has cost, of so many seconds, too.
+    """
+    calls, jobs = node.runtime.work()
     node.advance(BETWEEN)
     change()
     node.advance(seconds - BETWEEN)
-    calls = Counter(method for method, _ in asked[changed:])
-    calls.subtract(method for method, _ in asked[began:changed])
+    more = Counter(method for method, _ in node.service.asked[calls:])
+    more.subtract(before.calls)
     return CostOfChange(
-        {method: count for method, count in calls.items() if count},
+        {method: count for method, count in more.items() if count},
         node.runtime.work()[1] - jobs - before.jobs,
         node.timers() - before.timers,
     )
