@@ -28,7 +28,7 @@ PURE := \
     runtimes/api.py runtimes/container_questions.py runtimes/container_runtime.py runtimes/cri/describing.py runtimes/cri/cgroup_pods.py runtimes/cri/events.py runtimes/cri/figures.py runtimes/cri/health.py runtimes/cri/inventory.py runtimes/cri/rpcs.py runtimes/cri/operations/* runtimes/environment/* \
     runtimes/container_logs/cri_lines.py runtimes/container_logs/layout.py runtimes/container_logs/records.py runtimes/container_logs/rotation.py runtimes/container_logs/tails.py runtimes/container_logs/upkeep.py \
     runtimes/cri/configs/* runtimes/cri/wire/unreachable.py runtimes/cri/disk/tasks.py \
-    runtimes/cri/images/auths.py runtimes/cri/images/image_operations.py runtimes/cri/images/keyring.py runtimes/cri/images/kubelet_pulls.py runtimes/cri/images/locations.py \
+    runtimes/cri/images/auths.py runtimes/cri/images/image_jobs.py runtimes/cri/images/image_operations.py runtimes/cri/images/keyring.py runtimes/cri/images/kubelet_pulls.py runtimes/cri/images/locations.py \
     runtimes/cri/images/options.py runtimes/cri/images/pull_failures.py runtimes/cri/images/pull_queue.py \
     runtimes/cri/images/collecting.py runtimes/cri/images/figures.py runtimes/cri/images/garbage.py \
     runtimes/cri/images/plugin_answers.py runtimes/cri/images/plugin_config.py runtimes/cri/images/pull_records.py \

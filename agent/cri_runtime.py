@@ -56,7 +56,6 @@ from runtimes.cri.disk_threads import DiskThreads
 from runtimes.cri.found_wire import FoundWire
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
@@ -172,7 +171,6 @@ class CriComposition:
         """Return the specs, those of images and containers first. They are isolated: pods outlive trouble."""
         return (
             *((isolated(SOCKET_FINDER, self._make_finder),) if self._waits_for_socket else ()),
-            isolated(IMAGE_CLERK, ImageClerk),
             isolated(IMAGE_KEEPER, self._make_images),
             isolated(CRI_CONTAINERS, self._make_containers),
             isolated(HOOK_RUNNER, self._make_hooks),
@@ -236,8 +234,6 @@ class CriComposition:
         ports = ImagePorts(
             wire=self._wire,
             disk=self._disk,
-            clerk=self._address(IMAGE_CLERK),
-            me=self._address(IMAGE_KEEPER),
             events=self._edges.events(),
         )
         return ImageKeeper(ports, self._images, self._image_options)

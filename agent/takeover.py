@@ -25,6 +25,7 @@ from agent.takeover_rows import (
     takeover_rows,
 )
 from agent.validation import state_at, write_lines
+from kernel import carried_out
 from manifests.adopting import AdoptedUids
 from messages.pod_runtime import ContainerObserved, RuntimePod
 from messages.pods import API, CONFIG_SOURCE, FILE, HTTP, Pod, PodUid, SourceName
@@ -33,11 +34,11 @@ from runtimes.container_runtime import RuntimeFailure
 from runtimes.containers.observing import runtime_pod
 from runtimes.containers.situation import newest_instances
 from runtimes.cri.operations.connecting import greet
-from runtimes.cri.operations.flow import Operation, RpcError
+from runtimes.cri.operations.flow import RpcError
 from runtimes.cri.operations.glancing import glance
 from runtimes.cri.runtime_socket import RuntimeSocket
 from runtimes.cri.wire.grpc_wire import GrpcWire
-from runtimes.cri.wire.transport import Wire
+from runtimes.cri.wire.transport import Rpc, Wire
 from settings.agent import Settings
 from settings.containers import ContainerSettings
 from settings.errors import StartError
@@ -114,11 +115,12 @@ def _volumes(root: str) -> FoundVolumes:
 def _seen(
     wire: Wire,
 ) -> tuple[str, dict[PodUid, RuntimePod], dict[PodUid, tuple[ContainerObserved, ...]]]:
+    outcome = partial(_outcome, wire)
     try:
-        greeting = _driven(greet(), wire)
+        greeting = carried_out(greet(), outcome)
         if isinstance(greeting, RuntimeFailure):
             raise NotExplainedError(greeting.message)
-        contents = _driven(glance(greeting.name), wire)
+        contents = carried_out(glance(greeting.name), outcome)
     except RpcError as error:
         message = " ".join(error.failure.message.split())
         raise NotExplainedError(f"the container runtime cannot be asked: {message}") from None
@@ -127,26 +129,11 @@ def _seen(
     return f"{greeting.name} {greeting.version}", pods, instances
 
 
-def _driven(operation: Operation[T], wire: Wire) -> T:
-    """Carry out an operation that makes nothing but calls, and wait for it."""
-    outcomes: list[object] | None = None
-    while True:
-        try:
-            step: Any = operation.send(outcomes)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        answers: queue.SimpleQueue[tuple[int, object]] = queue.SimpleQueue()
-        for place, rpc in enumerate(step):
-            wire.call(rpc, partial(_put, answers, place))
-        outcomes = [None] * len(step)
-        for _ in step:
-            place, outcome = answers.get()
-            outcomes[place] = outcome
-
-
-def _put(answers: queue.SimpleQueue[tuple[int, object]], place: int, outcome: object) -> None:
-    answers.put((place, outcome))
+def _outcome(wire: Wire, rpc: Rpc[Any]) -> object:
+    """Make a call, and wait for what comes of it."""
+    answers: queue.SimpleQueue[object] = queue.SimpleQueue()
+    wire.call(rpc, answers.put)
+    return answers.get()
 
 
 def _served(settings: Settings, pods: tuple[RuntimePod, ...], *, adopts: bool) -> tuple[Pod, ...]:

@@ -7,7 +7,10 @@ The modules, from the bottom:
 - Time: ``clock``, ``timers``, and ``control``, the thread that timers and supervisors run on.
 - One life of an actor: ``incarnation`` (its turns), ``current`` (whose turn a thread runs), ``endings``.
 - Threads: ``executors`` and ``runtimes``; ``cancelling`` for tasks of asyncio.
-- Beside the actors: ``loop_thread`` and ``work_threads``, for what would block one.
+- Beside the actors: ``levels`` (values that others follow), ``lanes``, ``loop_thread`` and
+  ``work_threads``, for what would block one.
+- In an actor: ``later`` (calls through its mailbox, alarms, portions), ``steps`` and ``operations`` (work
+  in flight).
 - What users write: ``actor`` (the two actor types) and ``specs`` (the tree as they want it).
 - The tree: ``children``, ``supervisor`` and ``dynamic``, with ``restarts`` (decisions), ``groups`` (children
   that are restarted together), ``loops`` (what counts as failed), ``reports`` and ``telemetry`` (logs and
@@ -19,6 +22,10 @@ from kernel.actor import Actor, BaseActor, PooledActor
 from kernel.clock import Clock, SystemClock
 from kernel.dynamic import DynamicMessage, StartChild, StopChild
 from kernel.endings import Ended, EndReason, Hook
+from kernel.lanes import CallLane, InFlight, Lane
+from kernel.later import Alarm, Portions
+from kernel.levels import UNSET, Followable, KeyFollowed, Level, LevelIs, Unset
+from kernel.operations import Operations, OperationsMemory
 from kernel.ports import (
     ActorCrashedError,
     ActorDeadError,
@@ -42,6 +49,22 @@ from kernel.specs import (
     SupervisorSpec,
     isolated,
 )
+from kernel.steps import (
+    Delay,
+    Failure,
+    GivenUpError,
+    LateError,
+    Operation,
+    OperationStep,
+    StepError,
+    Through,
+    call,
+    carried_out,
+    delay,
+    gather,
+    job,
+    wait_for,
+)
 from kernel.system import (
     EXIT_FAILED,
     EXIT_STOPPED,
@@ -57,6 +80,7 @@ __all__ = [
     "EXIT_STOPPED",
     "EXIT_UNCLEAN",
     "SECONDS_BUCKETS",
+    "UNSET",
     "Actor",
     "ActorCrashedError",
     "ActorDeadError",
@@ -64,35 +88,61 @@ __all__ = [
     "ActorStanding",
     "ActorSystem",
     "Address",
+    "Alarm",
     "AnySpec",
     "AskInsideActorError",
     "AskTimeoutError",
     "Backoff",
     "BaseActor",
+    "CallLane",
     "ChildSpec",
     "Clock",
+    "Delay",
     "DynamicMessage",
     "DynamicSpec",
     "DynamicSummary",
     "EndReason",
     "Ended",
+    "Failure",
+    "Followable",
+    "GivenUpError",
     "Hook",
+    "InFlight",
     "Key",
+    "KeyFollowed",
+    "Lane",
+    "LateError",
+    "Level",
+    "LevelIs",
     "OnExhausted",
+    "Operation",
+    "OperationStep",
+    "Operations",
+    "OperationsMemory",
     "PooledActor",
     "Port",
+    "Portions",
     "Restart",
     "RoleStatistics",
     "Runtime",
     "SpecError",
     "StartChild",
+    "StepError",
     "Steps",
     "StopChild",
     "Strategy",
     "SupervisorSpec",
     "SystemClock",
     "Threads",
+    "Through",
     "Timer",
     "TreeSummary",
+    "Unset",
+    "call",
+    "carried_out",
+    "delay",
+    "gather",
     "isolated",
+    "job",
+    "wait_for",
 ]

@@ -9,6 +9,7 @@ a SystemExit in one actor stop all of them.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Hashable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Generic, NoReturn, TypeVar, final
@@ -19,13 +20,22 @@ from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 from typing_extensions import override
 
 from kernel.clock import Clock
-from kernel.control import Control
-from kernel.incarnation import Incarnation
+from kernel.incarnation import Incarnation, PartOfLife
+from kernel.later import PORTION, Alarm, Later, Portions
+from kernel.operations import Operations, OperationsMemory
 from kernel.ports import Port
+from kernel.steps import OperationStep
 from kernel.timers import Timer
 from messages.units import Seconds
 
+K = TypeVar("K", bound=Hashable)
 M = TypeVar("M")
+P = TypeVar("P", bound=PartOfLife)
+W = TypeVar("W")
+
+
+def _as_it_is(step: OperationStep) -> OperationStep:
+    return step
 
 
 class BaseActor(pykka.Actor, Generic[M]):
@@ -36,7 +46,6 @@ class BaseActor(pykka.Actor, Generic[M]):
     """
 
     _life: Incarnation
-    _control: Control
 
     def __init__(self) -> None:
         # Pykka's own constructor makes a threading.Event (1.2 kB) and an inbox for each life; here
@@ -84,7 +93,7 @@ class BaseActor(pykka.Actor, Generic[M]):
     @property
     def clock(self) -> Clock:
         """The clock of the actor system."""
-        return self._control.clock
+        return self._life.control.clock
 
     @property
     def resources(self) -> ExitStack:
@@ -95,7 +104,32 @@ class BaseActor(pykka.Actor, Generic[M]):
 
     def after(self, delay: Seconds, message: M) -> Timer:
         """Tell this life ``message`` in ``delay`` seconds. Return the timer, which can be cancelled."""
-        return self._life.set_timer(self._control, delay, message)
+        return self._life.set_timer(delay, message)
+
+    def later(self, delay: Seconds, call: Callable[..., None], *args: Any) -> Timer:
+        """Call ``call(*args)`` in a turn of this life, in ``delay`` seconds. Return the timer."""
+        return self._life.set_timer(delay, Later(call, *args))
+
+    def alarm(self, call: Callable[[], None]) -> Alarm:
+        """Return an alarm that calls ``call`` in a turn of this life, at the moment that is set."""
+        return self._part(Alarm(self._life, call))
+
+    def portions(self, call: Callable[[K], None], most: int = PORTION) -> Portions[K]:
+        """Return what calls ``call`` with keys in turns of this life, at most ``most`` in each."""
+        return self._part(Portions(self._life, call, most))
+
+    def operations(
+        self,
+        memory: OperationsMemory[W],
+        ended: Callable[[W, Any], None],
+        hands: Callable[[Any], OperationStep] = _as_it_is,
+    ) -> Operations[W]:
+        """Return the engine of this life for the operations in ``memory``. Call its ``recover`` next.
+
+        ``ended`` is told of the end of each: what it was for, and its result or a ``Failure``. ``hands``
+        makes a step of what operations yield, for those that yield descriptions.
+        """
+        return self._part(Operations(self._life, memory, ended, hands))
 
     @final
     @override
@@ -105,10 +139,9 @@ class BaseActor(pykka.Actor, Generic[M]):
         self._life.cell.request_stop(self._life)
 
     @final
-    def bind(self, life: Incarnation, control: Control) -> None:
+    def bind(self, life: Incarnation) -> None:
         """Join the actor to its life. Its supervisor calls this once, before anything runs."""
         self._life = life
-        self._control = control
         self.actor_urn = life.cell.key.path
         self.actor_inbox = PykkaInbox(life)
         self.actor_stopped = Liveness(life)  # type: ignore[assignment]  # a lighter Event
@@ -126,6 +159,14 @@ class BaseActor(pykka.Actor, Generic[M]):
         Actor and parts would stay in memory until the interpreter looks for cycles, which it does rarely.
         That matters for actors that come and go by the thousand.
         """
+
+    def _part(self, part: P) -> P:
+        """Return ``part``, which forgets this actor once the life has ended."""
+        parts = self._life.parts
+        if parts is None:
+            parts = self._life.parts = []
+        parts.append(part)
+        return part
 
     # Pykka's side, sealed. Its three extension methods are the seam that it offers to new actor
     # types; everything else is out of reach for subclasses.

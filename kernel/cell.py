@@ -15,7 +15,7 @@ import structlog
 from typing_extensions import override
 
 from kernel.current import current_incarnation
-from kernel.envelope import Envelope, ForIncarnation, unwrapped
+from kernel.envelope import Envelope, ForIncarnation, KernelMessage, title_of, unwrapped
 from kernel.mailbox import CoalescingQueue, MessageQueue
 from kernel.ports import ActorDeadError, Key, Port
 from kernel.telemetry import Meter, Telemetry
@@ -54,6 +54,18 @@ class Consumer(Protocol):
         ...
 
 
+class Retained(Protocol):
+    """What an address follows or owns: a level."""
+
+    def tell_again(self, cell: Cell[Any], /) -> None:
+        """Tell everything once more to an address at which a life has begun."""
+        ...
+
+    def forget(self, cell: Cell[Any], /) -> None:
+        """Keep nothing of an address that was closed."""
+        ...
+
+
 class Cell(Port[M], Generic[M]):
     """One address. It is its own port: others only see ``tell``."""
 
@@ -61,6 +73,7 @@ class Cell(Port[M], Generic[M]):
         "_busy",
         "_closed",
         "_expected",
+        "_levels",
         "_lock",
         "_queue",
         "handled",
@@ -85,6 +98,8 @@ class Cell(Port[M], Generic[M]):
         self._busy = False
         """Whether an incarnation is queued or running. It looks into the mailbox before it rests."""
         self._closed = False
+        self._levels: tuple[Retained, ...] = ()
+        """What it follows or owns."""
         self._expected = 0
         """Starts that were asked for and have not begun. While there are any, the cell is kept."""
         self.owner: object = None
@@ -110,7 +125,7 @@ class Cell(Port[M], Generic[M]):
                 incarnation is None or incarnation.number != item.number
             ):
                 return "told to an ended life"
-            if incarnation is None and len(self._queue) >= DOWN_LIMIT and not self._replaces(item):
+            if incarnation is None and len(self._queue) >= DOWN_LIMIT and not self._has_room(item):
                 return "mailbox of an actor that is down is full"
             self._queue.append(item)
             if incarnation is None or self._busy:
@@ -119,7 +134,10 @@ class Cell(Port[M], Generic[M]):
         incarnation.wake()
         return ""
 
-    def _replaces(self, item: object) -> bool:
+    def _has_room(self, item: object) -> bool:
+        """Return whether ``item`` makes the mailbox no longer, or is one of the kernel's, which are few."""
+        if isinstance(item, KernelMessage):
+            return True
         return isinstance(self._queue, CoalescingQueue) and item in self._queue
 
     def put_envelope(self, envelope: Envelope) -> None:
@@ -220,14 +238,33 @@ class Cell(Port[M], Generic[M]):
         with self._lock:
             self._closed = True
             left = [self._queue.popleft() for _ in range(len(self._queue))]
+        for level in self._levels:
+            level.forget(self)
         self._discard(left, "address closed")
+
+    def join(self, level: Retained) -> bool:
+        """Follow or own ``level`` from now on. Return False if the address is closed."""
+        with self._lock:
+            if not self._closed and level not in self._levels:
+                self._levels = (*self._levels, level)
+            return not self._closed
+
+    def part(self, level: Retained) -> None:
+        """Follow and own ``level`` no more."""
+        with self._lock:
+            self._levels = tuple(each for each in self._levels if each is not level)
+
+    def begin_levels(self) -> None:
+        """Have the life that has just begun told everything that its address follows."""
+        for level in self._levels:
+            level.tell_again(self)
 
     def _discard(self, items: Iterable[object], why: str) -> None:
         for item in items:
             if isinstance(item, Envelope):
                 item.fail(ActorDeadError(f"{self.key.path}: {why}"))
             else:
-                self.telemetry.dead_letter(self.key.path, unwrapped(item), why)
+                self.telemetry.dead_letter(self.key.path, title_of(unwrapped(item)), why)
 
     @property
     def depth(self) -> int:
@@ -247,11 +284,12 @@ def _queue_for(key: Key[Any]) -> MessageQueue:
     name = cast("Callable[[object], Hashable | None]", key.coalesce)
 
     def name_of(item: object) -> Hashable | None:
-        if isinstance(item, Envelope):
-            # Somebody waits for the answer: it is never dropped.
+        message = unwrapped(item)
+        if isinstance(item, Envelope) or isinstance(message, KernelMessage):
+            # Somebody waits for the answer, or it is none of the messages that the actor names.
             return None
         try:
-            own = name(unwrapped(item))
+            own = name(message)
             hash(own)
         except Exception:  # noqa: BLE001  # whatever an actor's naming raises
             # The teller is not to blame, and telling never raises: the message is kept without a name.

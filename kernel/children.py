@@ -144,8 +144,8 @@ class ActorChild(Child, Monitor):
             self.type = type(actor).__name__
             pooled = isinstance(actor, PooledActor)
             executor = self.services.runtime.executor(pooled=pooled)
-            life = Incarnation(actor, self.cell, number, executor, self)
-            actor.bind(life, self.services.control)
+            life = Incarnation(actor, self.cell, number, executor, self, self.services.control)
+            actor.bind(life)
             self._life = life
             self.cell.attach(life)
             self._arm(self.spec.start_deadline, "did not start")

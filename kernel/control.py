@@ -55,7 +55,12 @@ class Control:
 
         The timer stays in ``owner`` until it fires or is cancelled.
         """
-        due = Seconds(self.clock.monotonic() + max(0.0, delay))
+        return self.set_timer_at(Seconds(self.clock.monotonic() + max(0.0, delay)), action, owner)
+
+    def set_timer_at(
+        self, due: Seconds, action: Callable[[], None], owner: set[Timer] | None = None
+    ) -> Timer:
+        """Run ``action`` on the control thread at ``due``, or now if that has passed. Like ``set_timer``."""
         timer, is_next = self.timers.add(due, action, owner)
         if is_next:
             self._wake()

@@ -17,6 +17,7 @@ from typing_extensions import override
 from kernel.children import ActorChild, Child, ChildState, Parent
 from kernel.current import current_incarnation
 from kernel.endings import Ended
+from kernel.envelope import title_of
 from kernel.loops import are_most_failing, dynamic_loop_name
 from kernel.ports import Port
 from kernel.services import Services
@@ -184,9 +185,11 @@ class DynamicPort(Port[DynamicMessage]):
         supervisor, teller = self._supervisor, current_incarnation()
         services = supervisor.services
         if teller is not None and teller.is_cut_off:
-            services.telemetry.dead_letter(supervisor.name, message, "told by an ended actor")
+            services.telemetry.dead_letter(
+                supervisor.name, title_of(message), "told by an ended actor"
+            )
         elif supervisor.is_gone:
-            services.telemetry.dead_letter(supervisor.name, message, "address closed")
+            services.telemetry.dead_letter(supervisor.name, title_of(message), "address closed")
         else:
             if isinstance(message, StartChild):
                 # Here, and not only when the message is handled: so what the same teller tells the

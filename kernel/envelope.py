@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import queue
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import pykka
 from pykka._envelope import Envelope as PykkaEnvelope
@@ -12,13 +13,44 @@ from typing_extensions import override
 from kernel.ports import Port
 
 
+class Receiver(Protocol):
+    """An actor as messages of the kernel see it."""
+
+    @property
+    def receive(self) -> Callable[[Any], None]:
+        """Handle one message."""
+        ...
+
+
+class LifeOfActor(Protocol):
+    """An incarnation as messages of the kernel see it."""
+
+    @property
+    def actor(self) -> Receiver:
+        """The actor whose life this is."""
+        ...
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it ended or was abandoned."""
+        ...
+
+
 class KernelMessage:
-    """A message that the kernel handles instead of the actor, on the actor's thread and in its turn."""
+    """A message that the kernel handles instead of the actor, on the actor's thread and in its turn.
+
+    It never coalesces, since an actor's names are for its own messages.
+    """
 
     __slots__ = ()
 
-    def perform(self) -> None:
-        """Carry out the message. An exception counts as a failure of the actor."""
+    @property
+    def title(self) -> str:
+        """What logs, dead letters and crash reports call it. Never its content."""
+        return type(self).__name__
+
+    def perform(self, life: LifeOfActor, /) -> None:
+        """Carry out the message in a turn of ``life``. An exception counts as a failure of the actor."""
 
 
 class Fence(KernelMessage):
@@ -37,7 +69,7 @@ class Crash(KernelMessage):
     __slots__ = ()
 
     @override
-    def perform(self) -> None:
+    def perform(self, life: LifeOfActor, /) -> None:
         raise InjectedCrashError("crashed on request")
 
 
@@ -84,6 +116,11 @@ class ForIncarnation:
 def unwrapped(item: object) -> object:
     """Return the message in an item of a mailbox."""
     return item.message if isinstance(item, Envelope | ForIncarnation) else item
+
+
+def title_of(message: object) -> str:
+    """Return what logs, dead letters and crash reports call a message: its type, never its content."""
+    return message.title if isinstance(message, KernelMessage) else type(message).__name__
 
 
 class ReplyPort(Port[Any]):

@@ -18,7 +18,7 @@ from kernel.cell import EMPTY, STOP, Cell
 from kernel.control import Control
 from kernel.current import set_current_incarnation
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
-from kernel.envelope import Envelope, ForIncarnation, KernelMessage
+from kernel.envelope import Envelope, ForIncarnation, KernelMessage, title_of
 from kernel.ports import ActorCrashedError
 from kernel.timers import Timer
 from messages.units import Seconds
@@ -66,6 +66,14 @@ class ActorHooks(Protocol):
         ...
 
 
+class PartOfLife(Protocol):
+    """What the kernel makes for one life, such as an alarm."""
+
+    def let_go(self) -> None:
+        """Forget the actor: its life has ended."""
+        ...
+
+
 class Monitor(Protocol):
     """Who an incarnation reports its start and end to."""
 
@@ -94,12 +102,14 @@ class Incarnation:
     __slots__ = (
         "actor",
         "cell",
+        "control",
         "executor",
         "is_cut_off",
         "is_over",
         "is_started",
         "monitor",
         "number",
+        "parts",
         "resources",
         "stop_requested",
         "stopped_itself",
@@ -113,12 +123,14 @@ class Incarnation:
         number: int,
         executor: Executor,
         monitor: Monitor,
+        control: Control,
     ) -> None:
         self.actor = actor
         self.cell = cell
         self.number = number
         self.executor = executor
         self.monitor = monitor
+        self.control = control
         self.is_started = False
         self.stop_requested = False
         self.stopped_itself = False
@@ -128,6 +140,8 @@ class Incarnation:
         """It is cut off, and no turn of it runs."""
         self.resources: ExitStack | None = None
         self.timers: set[Timer] | None = None
+        self.parts: list[PartOfLife] | None = None
+        """What the kernel made for this life that knows its actor."""
 
     def turn(self, batch: int) -> bool:
         """Handle up to ``batch`` messages on the calling thread. Return whether it needs another turn."""
@@ -148,11 +162,19 @@ class Incarnation:
         """Tell ``message`` to this life alone. A later life of the address never gets it."""
         self.cell.tell(ForIncarnation(self.number, message))
 
-    def set_timer(self, control: Control, delay: Seconds, message: object) -> Timer:
+    def set_timer(self, delay: Seconds, message: object) -> Timer:
         """Tell this life ``message`` in ``delay`` seconds. Return the timer, which can be cancelled."""
+        return self.set_timer_at(Seconds(self.now() + max(0.0, delay)), message)
+
+    def now(self) -> Seconds:
+        """Return the monotonic time."""
+        return self.control.clock.monotonic()
+
+    def set_timer_at(self, due: Seconds, message: object) -> Timer:
+        """Tell this life ``message`` at ``due``, by the monotonic clock. Return the timer."""
         if self.timers is None:
             self.timers = set()
-        timer = control.set_timer(delay, partial(self.tell, message), self.timers)
+        timer = self.control.set_timer_at(due, partial(self.tell, message), self.timers)
         if self.is_cut_off:
             # The other timers were dropped before. This one would keep a dead actor in memory.
             timer.cancel()
@@ -185,6 +207,7 @@ class Incarnation:
             self._end(EndReason.FAILED, Hook.STARTED, error)
             return False
         if not self.is_cut_off:
+            self.cell.begin_levels()
             self.monitor.incarnation_started(self)
         return not self.is_cut_off
 
@@ -194,13 +217,13 @@ class Incarnation:
         began = perf_counter()
         try:
             if isinstance(message, KernelMessage):
-                message.perform()
+                message.perform(self)
                 if envelope is not None:
                     envelope.answer(None)
             else:
                 self.actor.receive(message)
         except BaseException as error:  # noqa: BLE001  # rule: every ending is a crash like any other
-            self._end(EndReason.FAILED, Hook.RECEIVE, error, type(message).__name__)
+            self._end(EndReason.FAILED, Hook.RECEIVE, error, title_of(message))
             if envelope is not None:
                 envelope.fail(_for_asker(error))
             return False
@@ -214,7 +237,7 @@ class Incarnation:
             _log.warning(
                 "slow handler",
                 actor=self.cell.key.path,
-                message=type(message).__name__,
+                message=title_of(message),
                 seconds=round(seconds, 3),
             )
 
@@ -265,6 +288,8 @@ class Incarnation:
                 incarnation=self.number,
                 error=one_line(error),
             )
+        for part in self.parts or ():
+            part.let_go()
         self.actor.unbind()
         del self.actor
 

@@ -83,11 +83,11 @@ class Telemetry:
         with self._lock:
             return self._meters.setdefault(role, Meter(role))
 
-    def dead_letter(self, path: str, message: object, why: str) -> None:
-        """Count a message that nobody will handle any more. Logs its type, never its content."""
+    def dead_letter(self, path: str, message: str, why: str) -> None:
+        """Count a message that nobody will handle any more. ``message`` is its type, never its content."""
         with self._lock:
             self._dead_letters[path.partition("/")[0], why] += 1
-        _log.debug("dead letter", actor=path, message=type(message).__name__, why=why)
+        _log.debug("dead letter", actor=path, message=message, why=why)
 
     def dead_letters(self) -> dict[tuple[str, str], int]:
         """Return the numbers of dead letters, by role and reason."""

@@ -12,7 +12,7 @@ from typing import Any, Final, assert_never
 import structlog
 from typing_extensions import override
 
-from kernel import PooledActor
+from kernel import Failure, Operation, PooledActor
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.pod_runtime import DescribeRuntime
 from messages.pods import PodUid
@@ -30,8 +30,8 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.audience import RuntimeAudience, uncertain
 from runtimes.cri.connection import RuntimeConnection
-from runtimes.cri.driver import Driver, OperationEnded, StepEnded
 from runtimes.cri.event_stream import EventStream
+from runtimes.cri.hands import hands
 from runtimes.cri.health_reporter import HealthReporter
 from runtimes.cri.inventory import Seen
 from runtimes.cri.messages import (
@@ -42,7 +42,6 @@ from runtimes.cri.messages import (
     CriTimer,
     ForgetPodsBut,
     HealthDue,
-    OverdueDue,
     PodRelistDue,
     RelistDue,
     StreamDue,
@@ -50,20 +49,31 @@ from runtimes.cri.messages import (
     StreamTold,
     WaitingLook,
 )
-from runtimes.cri.operations.flow import Disk, Operation
+from runtimes.cri.operations.flow import Disk, RpcError
 from runtimes.cri.operations.outcomes import is_away, one_line
 from runtimes.cri.operations.requests import answer_to, operation_of, pod_of
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.pleg import Pleg
-from runtimes.cri.purposes import CheckHealth, Connect, LookAgain, NoteExit, Purpose
+from runtimes.cri.purposes import (
+    CheckHealth,
+    Connect,
+    LookAgain,
+    NoteExit,
+    Purpose,
+    RunningOperation,
+)
+from runtimes.cri.running_operations import RunningOperations, as_runtime_failure
 from runtimes.cri.wire.transport import Wire
 
 HEALTH_EVERY: Final = Seconds(5.0)
 HEALTH_SOON: Final = Seconds(1.0)
 """While the runtime or its network is not ready."""
-OVERDUE_CHECK: Final = Seconds(30.0)
 OWN_WITHIN: Final = Seconds(60.0)
 """How long what nobody asked for may take: looks, above all. The file system of a pod may hang meanwhile."""
+
+OVERTIME: Final = Seconds(30.0)
+"""How much longer than its deadline a request may take. The wire ends each call in its time, and says what is
+known of it: this is for what hangs beside, such as a file system."""
 
 _log = structlog.get_logger("runtime")
 
@@ -93,18 +103,22 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._ports = ports
         self._memory = memory
         self._around = around
-        self._driver = Driver(memory.operations, wire, disk, ports.me, self.after)
+        self._hands = hands(wire, disk)
         self._stream = EventStream(wire, ports.me, memory)
-        self._pleg = Pleg(around, self._stream, self._driver, self._begin, self.after)
         self._audience = RuntimeAudience(memory)
-        self._connection = RuntimeConnection(
-            self._audience, self._driver, self._stream, self._pleg, self._begin, self.after
-        )
         self._health = HealthReporter(memory, ports)
 
     @override
     def started(self) -> None:
         memory = self._memory
+        self._operations = RunningOperations(
+            self.operations(memory.operations, self._take_end, self._hands)
+        )
+        self._pleg = Pleg(self._around, self._stream, self._operations, self._begin, self.after)
+        self._connection = RuntimeConnection(
+            self._audience, self._operations, self._stream, self._pleg, self._begin, self.after
+        )
+        self._looks_are_late = self.alarm(self._give_up_looks)
         self._health.begin(self.clock.monotonic())
         self._answer_lost()
         if not memory.away:
@@ -113,8 +127,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if self._ports.runtime_classes is not None:
             follow = FollowRuntimeClasses(subscriber=self._ports.me)
             self._ports.runtime_classes.tell(follow)
-        self.after(OVERDUE_CHECK, OverdueDue())
         self.after(HEALTH_EVERY, HealthDue())
+        self._set_alarm()
 
     @override
     def receive(self, message: CriRuntimeMessage, /) -> None:
@@ -123,8 +137,6 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._memory.in_hand = message
                 self._take_request(message)
                 self._memory.in_hand = None
-            case StepEnded():
-                self._take_end(self._driver.take(message))
             case StreamTold() | StreamEnded():
                 self._take_stream(message)
             case FollowContainers(subscriber=subscriber):
@@ -141,15 +153,16 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     def _forget_but(self, known: frozenset[PodUid]) -> None:
         memory = self._memory
         for uid in self._around.pods() - known:
-            if not (memory.away or uid in memory.inventory or self._driver.is_changing(uid)):
+            if not (memory.away or uid in memory.inventory or self._operations.is_changing(uid)):
                 self._around.forget(uid)
 
     def _answer_lost(self) -> None:
         """Answer what the life before failed over, if nobody goes on with it."""
         memory = self._memory
-        lost = {id(each): each for each in (memory.in_hand, self._driver.resume())}
+        failed = (each.purpose for each in self._operations.recover() if not each.is_answered)
+        lost = {id(each): each for each in (memory.in_hand, *failed)}
         memory.in_hand = None
-        kept = [*self._driver.purposes(), *(each.call for each in memory.looks)]
+        kept = [*self._operations.purposes(), *(each.call for each in memory.looks)]
         for each in lost.values():
             if isinstance(each, CallRuntime | AskContainer) and not any(
                 each is one for one in kept
@@ -177,45 +190,47 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     def _look_for_callers(self) -> None:
         """Begin the looks of callers at pods of which nothing is in progress."""
         memory = self._memory
-        if memory.away:
+        if memory.away or not memory.looks:
+            self._set_alarm()
             return
         waiting, memory.looks = memory.looks, []
         for each in waiting:
             request = each.call.request
-            if isinstance(request, LookAtPod) and not self._driver.is_changing(request.uid):
+            if isinstance(request, LookAtPod) and not self._operations.is_changing(request.uid):
                 self._begin(each.call, operation_of(request, self._around))
             else:
                 memory.looks.append(each)
+        self._set_alarm()
 
     # --- operations ------------------------------------------------------------------------------------
 
     def _begin(self, purpose: Purpose, flow: Operation[Any], uid: PodUid | None = None) -> None:
-        self._take_end(self._driver.begin(purpose, flow, self.clock.monotonic(), uid))
+        within = OWN_WITHIN
+        if isinstance(purpose, CallRuntime | AskContainer):
+            within = Seconds(purpose.deadline + OVERTIME)
+        self._operations.begin(RunningOperation(purpose, uid, self.clock.monotonic()), flow, within)
 
-    def _take_end(self, ended: OperationEnded | None) -> None:
-        if ended is None:
-            return
-        asked = ended.purpose
-        if isinstance(asked, CallRuntime | AskContainer):
-            self._memory.in_hand = asked
-        self._take_result(ended)
-        self._memory.in_hand = None
+    def _take_end(self, ended: RunningOperation, result: object) -> None:
+        error = result.error if isinstance(result, Failure) else None
+        if isinstance(result, Failure):
+            result = as_runtime_failure(result, ended.purpose)
+        self._take_result(ended, result)
         if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
             self._audience.tell_others(ended.purpose, ended.uid)
-            if isinstance(ended.result, RuntimeFailure):
+            if isinstance(result, RuntimeFailure):
                 # What failed may have left something: a sandbox without a network, a name that is taken.
                 self._pleg.look_at(ended.uid)
-        error = ended.error
-        if error is not None and is_away(error.failure) and not self._memory.away:
+        if isinstance(error, RpcError) and is_away(error.failure) and not self._memory.away:
             self._connection.lose(error.failure.message)
             self._health.tell_node(self.clock.monotonic())
         self._look_for_callers()
 
-    def _take_result(self, ended: OperationEnded) -> None:
-        purpose, result = ended.purpose, ended.result
+    def _take_result(self, ended: RunningOperation, result: object) -> None:
+        purpose = ended.purpose
         match purpose:
             case CallRuntime() | AskContainer():
                 self._answer_with(purpose, result)
+                ended.is_answered = True
             case Connect():
                 self._connection.greeted(result)
                 self._health.tell_node(self.clock.monotonic())
@@ -307,31 +322,20 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._health.examine(self.clock.monotonic())
                 self._connection.check()
                 self.after(HEALTH_EVERY if self._health.is_well else HEALTH_SOON, HealthDue())
-            case OverdueDue():
-                self.after(OVERDUE_CHECK, OverdueDue())
-                self._give_up_overdue()
             case _:
                 assert_never(timer)
 
-    def _give_up_overdue(self) -> None:
+    def _set_alarm(self) -> None:
+        dues = [each.since + each.call.deadline for each in self._memory.looks]
+        self._looks_are_late.at(Seconds(min(dues)) if dues else None)
+
+    def _give_up_looks(self) -> None:
+        """Answer the callers whose looks have waited for too long."""
         now, memory = self.clock.monotonic(), self._memory
-        for running in self._driver.begun():
-            call = running.purpose
-            within = call.deadline if isinstance(call, CallRuntime | AskContainer) else OWN_WITHIN
-            if running.began + within >= now:
-                continue
-            self._driver.give_up(call)
-            late = uncertain("it took too long")
-            if isinstance(call, CallRuntime | AskContainer):
-                self._audience.answer(call, late)
-            else:
-                self._take_result(
-                    OperationEnded(purpose=call, uid=None, result=late, began=running.began)
-                )
         waiting, memory.looks = memory.looks, []
         for each in waiting:
-            if each.since + each.call.deadline < now:
+            if each.since + each.call.deadline <= now:
                 self._audience.answer(each.call, uncertain("it could not be looked at in time"))
             else:
                 memory.looks.append(each)
-        self._look_for_callers()
+        self._set_alarm()

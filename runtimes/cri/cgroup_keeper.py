@@ -25,7 +25,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.cgroup_pods import CgroupPods
 from runtimes.cri.messages import ForgetPodsBut
-from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane
+from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, DiskLane
 
 SYNC_AFTER: Final = Seconds(0.2)
 """From the first change until classes have other limits: pods often come together."""
@@ -225,11 +225,11 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
         self, work: Callable[[], object], told: Callable[[object], CgroupKeeperMessage]
     ) -> None:
         me = self._ports.me
-        self._disk.start(DiskJob(work, Lane.CGROUPS), lambda outcome: me.tell(told(outcome)))
+        self._disk.start(DiskJob(work, DiskLane.CGROUPS), lambda outcome: me.tell(told(outcome)))
 
     def _remove(self, uid: str, look: int) -> None:
         me, work = self._ports.me, partial(self._cgroups.remove_orphan, uid, look)
-        job: DiskJob[object] = DiskJob(work, Lane.CGROUP_REMOVALS, turn=turn_of(uid))
+        job: DiskJob[object] = DiskJob(work, DiskLane.CGROUP_REMOVALS, turn=turn_of(uid))
         self._disk.start(job, lambda outcome: me.tell(CgroupRemoved(uid, outcome)))
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import structlog
 
+from kernel import Operation
 from messages.units import Seconds
 from runtimes.container_runtime import (
     RuntimeFailure,
@@ -15,14 +16,13 @@ from runtimes.container_runtime import (
     RuntimeIsAway,
 )
 from runtimes.cri.audience import RuntimeAudience
-from runtimes.cri.driver import Driver
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.messages import NOT_ASKED, ConnectDue, CriTimer
 from runtimes.cri.operations.connecting import Greeting, greet
-from runtimes.cri.operations.flow import Operation
 from runtimes.cri.operations.outcomes import one_line
 from runtimes.cri.pleg import Pleg
 from runtimes.cri.purposes import CheckHealth, Connect, LookAgain, Purpose
+from runtimes.cri.running_operations import RunningOperations
 
 TRY_AGAIN_AFTER: Final = Seconds(0.1)
 """While the runtime is away. A connection to a socket of this machine costs nothing."""
@@ -47,7 +47,7 @@ class RuntimeConnection:
     def __init__(
         self,
         audience: RuntimeAudience,
-        driver: Driver,
+        operations: RunningOperations,
         stream: EventStream,
         pleg: Pleg,
         begin: Callable[[Purpose, Operation[Any]], None],
@@ -55,7 +55,7 @@ class RuntimeConnection:
     ) -> None:
         self._memory = audience.memory
         self._audience = audience
-        self._driver = driver
+        self._operations = operations
         self._stream = stream
         self._pleg = pleg
         self._begin = begin
@@ -65,7 +65,7 @@ class RuntimeConnection:
 
     def start(self) -> None:
         """Go on in a new life: what the one before was asking for itself is asked once more."""
-        self._driver.drop_own()
+        self._operations.drop_own()
         if self._memory.away:
             self._stream.close()
             self._connect()
@@ -76,7 +76,7 @@ class RuntimeConnection:
     def due(self) -> None:
         """Try again, unless that is under way: the time for that has come."""
         self._is_timed = False
-        if self._memory.away and not any(map(_is_attempt, self._driver.own())):
+        if self._memory.away and not any(map(_is_attempt, self._operations.own())):
             self._connect()
 
     def check(self) -> None:
@@ -118,7 +118,7 @@ class RuntimeConnection:
         """
         self._say_away(message, is_sure=is_sure)
         self._stream.close()
-        self._driver.drop_own()
+        self._operations.drop_own()
         self._try_again()
 
     def is_there(self) -> None:
@@ -140,7 +140,7 @@ class RuntimeConnection:
             self._later(TRY_AGAIN_AFTER, ConnectDue())
 
     def _is_asking(self, kind: type[Purpose]) -> bool:
-        return any(isinstance(each, kind) for each in self._driver.own())
+        return any(isinstance(each, kind) for each in self._operations.own())
 
     def _say_away(self, message: str, *, is_sure: bool = False) -> None:
         memory = self._memory

@@ -12,16 +12,16 @@ from typing import Final, NamedTuple, TypeAlias
 from typing_extensions import override
 
 from kernel.work_threads import WorkThreads
-from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane, result_of
+from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, DiskLane, result_of
 
 THREADS: Final = {
-    Lane.FILES: 64,
-    Lane.CGROUPS: 1,
-    Lane.CGROUP_REMOVALS: 4,
-    Lane.REMOVALS: 1,
-    Lane.WORDS: 4,
-    Lane.LOGS: 4,
-    Lane.IMAGES: 16,
+    DiskLane.FILES: 64,
+    DiskLane.CGROUPS: 1,
+    DiskLane.CGROUP_REMOVALS: 4,
+    DiskLane.REMOVALS: 1,
+    DiskLane.WORDS: 4,
+    DiskLane.LOGS: 4,
+    DiskLane.IMAGES: 16,
 }
 """At the most, and begun as they are needed. A file system that hangs takes one thread for each container
 that uses it, however often that is tried again: so there are more than pods that use one, and not any

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from kernel import Key, Port
+from kernel import Key, OperationsMemory, Port
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
 from messages.node import RuntimeHasNews
@@ -19,11 +19,11 @@ from runtimes.container_runtime import (
     ContainerRuntimeMessage,
     RuntimeFact,
 )
-from runtimes.cri.driver import DriverMemory, StepEnded
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.figures import CallFigures, CgroupFigures, PlegFigures
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.connecting import Greeting
+from runtimes.cri.purposes import RunningOperation
 from runtimes.cri.wire.transport import RpcFailure, RpcInFlight
 
 
@@ -85,17 +85,11 @@ class HealthDue:
     """Timer: ask how the runtime is."""
 
 
-@dataclass(frozen=True, slots=True)
-class OverdueDue:
-    """Timer: give up the requests that have taken too long."""
-
-
-CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | StreamDue | HealthDue | OverdueDue
+CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | StreamDue | HealthDue
 CriRuntimeMessage: TypeAlias = (
     ContainerRuntimeMessage
     | DescribeContainerRuntime
     | RuntimeClassesAre
-    | StepEnded
     | StreamTold
     | StreamEnded
     | ForgetPodsBut
@@ -126,7 +120,7 @@ class CriPorts:
     """Whom it tells."""
 
     me: Port[CriRuntimeMessage]
-    """Its own address, which outlives a crash: where outcomes and events go."""
+    """Its own address, which outlives a crash: where events go."""
     images: Port[CallRuntime]
     """Who finds and pulls images."""
     events: Port[PostEvent] | None = None
@@ -150,7 +144,7 @@ class CriMemory:
     """What outlives a life: what is known, what is in progress, and the stream of events."""
 
     inventory: CriInventory = field(default_factory=CriInventory)
-    operations: DriverMemory = field(default_factory=DriverMemory)
+    operations: OperationsMemory[RunningOperation] = field(default_factory=OperationsMemory)
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
     looks: list[WaitingLook] = field(default_factory=list)
     """Looks at a pod that wait until nothing of it is being changed any more."""

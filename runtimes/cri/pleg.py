@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from kernel import Timer
+from kernel import Operation, Timer
 from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import CallRuntime, LookAtPod
-from runtimes.cri.driver import Driver
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.inventory import CriInventory, Seen
 from runtimes.cri.messages import CriTimer, PodRelistDue, RelistDue
 from runtimes.cri.operations.exits import take_exit
-from runtimes.cri.operations.flow import Operation
 from runtimes.cri.operations.looking import look
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.purposes import LookAgain, NoteExit, Purpose
+from runtimes.cri.running_operations import RunningOperations
 
 WITH_EVENTS: Final = Seconds(10.0)
 WITHOUT_EVENTS: Final = Seconds(1.0)
@@ -37,13 +36,13 @@ class Pleg:
         self,
         around: Surroundings,
         stream: EventStream,
-        driver: Driver,
+        operations: RunningOperations,
         begin: Callable[[Purpose, Operation[Any]], None],
         later: Callable[[Seconds, CriTimer], Timer],
     ) -> None:
         self._around = around
         self._stream = stream
-        self._driver = driver
+        self._operations = operations
         self._begin = begin
         self._later = later
         self._again: set[PodUid | None] = set()
@@ -110,7 +109,7 @@ class Pleg:
         return self._around.inventory
 
     def _looked_at(self) -> set[PodUid | None]:
-        return {each.uid for each in self._driver.purposes() if isinstance(each, LookAgain)}
+        return {each.uid for each in self._operations.purposes() if isinstance(each, LookAgain)}
 
     def _look(self, uid: PodUid | None) -> None:
         self._begin(LookAgain(uid), look(uid, self._around))
@@ -138,7 +137,7 @@ class Pleg:
 
     def _forget_moments(self) -> None:
         """Let the inventory forget, unless a look is out that needs its memory."""
-        if not any(map(_is_look, self._driver.purposes())):
+        if not any(map(_is_look, self._operations.purposes())):
             self._inventory.forget_moments()
 
 

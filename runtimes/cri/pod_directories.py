@@ -16,7 +16,7 @@ from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesGone
 from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.disk.removal import remove_unless_held
-from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane
+from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, DiskLane
 
 _log: Final = structlog.get_logger("runtime")
 
@@ -73,7 +73,7 @@ class PodDirectoriesOnDisk:
             volumes.tell(ReleaseVolumes(uid=uid, reply_to=gone, unless_wanted=True))
 
     def _remove(self, uid: PodUid, directory: str) -> None:
-        job: DiskJob[object] = DiskJob(partial(remove_unless_held, directory), Lane.REMOVALS)
+        job: DiskJob[object] = DiskJob(partial(remove_unless_held, directory), DiskLane.REMOVALS)
         self._disk.start(job, partial(self._removed, uid))
 
     def _removed(self, uid: PodUid, outcome: object) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from messages.pods import PodUid
+from messages.units import Seconds
 from runtimes.container_runtime import AskContainer, CallRuntime
 
 
@@ -34,3 +35,15 @@ class CheckHealth:
 
 
 Purpose: TypeAlias = CallRuntime | AskContainer | Connect | LookAgain | NoteExit | CheckHealth
+
+
+@dataclass(slots=True, eq=False)
+class RunningOperation:
+    """An operation that has not ended."""
+
+    purpose: Purpose
+    uid: PodUid | None
+    """The pod that it changes something of; None if it changes nothing."""
+    began: Seconds
+    is_answered: bool = False
+    """Whether who asked has been told what came of it."""

@@ -95,6 +95,6 @@ def test_each_call_is_answered_once_whatever_happens(
         history.end()
         assert set(history.answers) == history.asked
         assert not len(stage.memory.queue)
-        assert not len(stage.memory.courses)
+        assert not stage.memory.operations.running
         found = [each for each in history.answers.values() if isinstance(each, ImageFound)]
         assert all(each.image_id in {"", *stage.service.images} for each in found)

@@ -131,7 +131,7 @@ class Mailbox(RuleBasedStateMachine):
 
     def _made(self, number: int) -> Incarnation:
         nobody: Any = None
-        return Incarnation(nobody, self.cell, number, self.bell, nobody)
+        return Incarnation(nobody, self.cell, number, self.bell, nobody, nobody)
 
     @precondition(lambda self: self.life is None)
     @rule()

@@ -6,18 +6,21 @@ What a pull takes is in ``image_operations``, what a removal takes in ``collecti
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any, Final, assert_never
 
 import structlog
 from typing_extensions import override
 
-from kernel import PooledActor, Timer
+from kernel import Failure, Operation, PooledActor, Timer
 from messages.images import DescribeImages
 from messages.units import Seconds
 from runtimes.container_runtime import CallRuntime
+from runtimes.cri.hands import hands
 from runtimes.cri.images.collecting import Collected
-from runtimes.cri.images.courses import Course, Crew, ImageStepEnded, RecordJob
 from runtimes.cri.images.garbage_desk import GarbageDesk
+from runtimes.cri.images.image_jobs import RECORDS, image_job
 from runtimes.cri.images.image_memory import (
     GarbageCollection,
     ImageMemory,
@@ -39,7 +42,7 @@ from runtimes.cri.images.pull_desk import UNCERTAIN, PullDesk, answer
 from runtimes.cri.images.pull_queue import PullOrder
 from runtimes.cri.images.pull_records import PullRecords
 from runtimes.cri.images.record_file import remembered, write_records
-from runtimes.cri.operations.flow import DiskFailure, Operation
+from runtimes.cri.operations.flow import DiskError
 
 LOOK_EVERY: Final = Seconds(10.0)
 """How often pulls are looked at that are under way."""
@@ -70,32 +73,38 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
     ) -> None:
         self._memory = memory
         self._options = options
-        self._crew = Crew(
-            wire=ports.wire,
-            disk=ports.disk,
-            clerk=ports.clerk,
-            me=ports.me,
-            now=self._now,
-        )
         self._ports = ports
         self._timer: Timer | None = None
 
     @override
     def started(self) -> None:
+        self._operations = self.operations(
+            self._memory.operations, self._finish, hands(self._ports.wire, self._ports.disk)
+        )
         node = NodeKeyring(
             self._options.credentials, self._memory.cache, self._now, self._note_plugin_error
         )
+        save = partial(_save, self._options.records, self._memory)
         help_ = PullHelp(
             node=node,
             records=self._memory.records,
-            save=self._save,
+            save=save,
             deadline=self._options.pulls.deadline,
         )
         self._pulls = PullDesk(
-            self._memory, help_, self._options.verification, self._ports.events, self._begin
+            self._memory,
+            help_,
+            self._options.verification,
+            self._ports.events,
+            self._operations.begin,
         )
         self._garbage = GarbageDesk(
-            self._memory, self._options, self._ports, self._begin, self._save, self._now
+            self._memory,
+            self._options,
+            self._ports,
+            self._operations.begin,
+            save,
+            self._now,
         )
         self._recover()
         if not self._memory.has_records:
@@ -106,26 +115,23 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
 
     @override
     def receive(self, message: ImageKeeperMessage, /) -> None:
-        self._memory.in_hand = message
         match message:
             case CallRuntime():
+                self._memory.in_hand = message
                 self._take_call(message)
-            case ImageStepEnded():
-                self._take_outcome(message)
+                self._memory.in_hand = None
             case DescribeImages(reply_to=reply_to):
                 reply_to.tell(self._memory.figures.described(self._memory.queue))
             case PullsDue():
                 self._timer = None
-                self._give_up_jobs()
                 self._pulls.look(self._now())
             case GarbageDue():
                 self.after(self._options.garbage.every, GarbageDue())
-                self._give_up_jobs()
-                self._garbage.begin()
+                if not self._is_doing(GarbageCollection):
+                    self._garbage.begin()
             case _:
                 assert_never(message)
         self._go_on()
-        self._memory.in_hand = None
 
     def _take_call(self, call: CallRuntime) -> None:
         if self._memory.has_records:
@@ -140,48 +146,42 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
 
     # --- operations ------------------------------------------------------------------------------------
 
-    def _begin(self, work: ImageWork, operation: Operation[Any]) -> None:
-        course = self._memory.courses.begin(work, operation, self._crew)
-        if course.has_ended:
-            self._finish(course)
+    def _is_doing(self, kind: type[ImageWork]) -> bool:
+        return any(isinstance(each, kind) for each in self._operations.purposes())
 
-    def _take_outcome(self, ended: ImageStepEnded) -> None:
-        course = self._memory.courses.take(ended, self._crew)
-        if course is not None and course.has_ended:
-            self._finish(course)
+    def _finish(self, work: ImageWork, result: Any) -> None:
+        if isinstance(result, Failure):
+            # Its text may show a value that is nobody's business.
+            kind, operation = type(result.error).__name__, type(work).__name__
+            _log.error("an operation failed", operation=operation, error=kind, where=result.where)
+            self._give_up(work)
+        else:
+            self._take_result(work, result)
+        self._go_on()
 
-    def _give_up_jobs(self) -> None:
-        for ended in self._memory.courses.overdue(self._now()):
-            self._take_outcome(ended)
-
-    def _finish(self, course: Course[ImageWork]) -> None:
-        match course.owner:
-            case ImageSearch() as search:
-                self._pulls.finish_search(search, course.result, self._now())
-            case PullOrder() as order:
-                self._pulls.finish_pull(order, course.result, self._now())
+    def _take_result(self, work: ImageWork, result: Any) -> None:
+        match work:
+            case ImageSearch():
+                self._pulls.finish_search(work, result, self._now())
+            case PullOrder():
+                self._pulls.finish_pull(work, result, self._now())
             case GarbageCollection():
-                result: Collected = course.result
-                self._garbage.finish(result)
+                found: Collected = result
+                self._garbage.finish(found)
             case RecordReading():
-                self._take_records(course.result)
+                self._take_records(result)
             case RecordWriting():
                 pass
             case _:
-                assert_never(course.owner)
-        self._memory.courses.end(course.ref)
+                assert_never(work)
 
     # --- records ---------------------------------------------------------------------------------------
 
     def _read_records(self) -> None:
-        running = [course.owner for course in self._memory.courses]
-        if not any(isinstance(owner, RecordReading) for owner in running):
-            self._begin(RecordReading(), self._reading())
-
-    def _reading(self) -> Operation[Any]:
         path, directory = self._options.records, self._options.kubelet_records
-        outcome = yield RecordJob(lambda: remembered(path, directory))
-        return outcome
+        if not self._is_doing(RecordReading):
+            reading = image_job(lambda: remembered(path, directory), RECORDS)
+            self._operations.begin(RecordReading(), reading)
 
     def _take_records(self, found: object) -> None:
         memory = self._memory
@@ -192,37 +192,22 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
         for call in waiting:
             self._pulls.take(call, self._now())
 
-    def _save(self) -> Operation[None]:
-        path, data = self._options.records, self._memory.records.encoded()
-        if path is None:
-            return
-        outcome = yield RecordJob(lambda: write_records(path, data))
-        trouble = outcome.message if isinstance(outcome, DiskFailure) else ""
-        if trouble and trouble != self._memory.writing_trouble:
-            _log.warning("records of pulls are not written", file=str(path), reason=trouble)
-        elif self._memory.writing_trouble and not trouble:
-            _log.info("records of pulls are written again", file=str(path))
-        self._memory.writing_trouble = trouble
-
     # --- after a crash ---------------------------------------------------------------------------------
 
     def _recover(self) -> None:
         """Answer what the life before failed over, whatever it was doing."""
         memory = self._memory
         failed, memory.in_hand = memory.in_hand, None
-        course = memory.courses.take_failed()
-        if course is None and isinstance(failed, ImageStepEnded):
-            course = memory.courses.end(failed.course)
-        given_up = self._give_up(course.owner) if course is not None else ()
-        if isinstance(failed, CallRuntime) and not (failed in given_up or self._is_known(failed)):
+        given_up = [call for work in self._operations.recover() for call in self._give_up(work)]
+        if failed is not None and not (failed in given_up or self._is_known(failed)):
             answer(failed, UNCERTAIN)
 
     def _is_known(self, call: CallRuntime) -> bool:
         """Return whether a call will be answered."""
-        searches = (course.owner for course in self._memory.courses)
+        work = self._operations.purposes()
         return (
             call in self._memory.waiting
-            or any(call is each.call for each in searches if isinstance(each, ImageSearch))
+            or any(call is each.call for each in work if isinstance(each, ImageSearch))
             or any(call is waiter.call for order in self._memory.queue for waiter in order.waiters)
         )
 
@@ -251,3 +236,19 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
 
     def _note_plugin_error(self, plugin: str) -> None:
         self._memory.figures.plugin_errors[plugin] += 1
+
+
+def _save(path: Path | None, memory: ImageMemory) -> Operation[None]:
+    """Write the records of pulls. What keeps them from being written is logged once."""
+    if path is None:
+        return
+    data, trouble = memory.records.encoded(), ""
+    try:
+        yield from image_job(lambda: write_records(path, data), RECORDS)
+    except DiskError as error:
+        trouble = str(error)
+    if trouble and trouble != memory.writing_trouble:
+        _log.warning("records of pulls are not written", file=str(path), reason=trouble)
+    elif memory.writing_trouble and not trouble:
+        _log.info("records of pulls are written again", file=str(path))
+    memory.writing_trouble = trouble

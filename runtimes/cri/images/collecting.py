@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from kernel import Operation
 from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.images.garbage import (
@@ -18,9 +19,10 @@ from runtimes.cri.images.garbage import (
     sandbox_image,
     too_old,
 )
+from runtimes.cri.images.image_jobs import image_job
 from runtimes.cri.images.options import GarbageOptions
 from runtimes.cri.images.pull_failures import message_of
-from runtimes.cri.operations.flow import DiskError, Operation, RpcError, call, on_disk
+from runtimes.cri.operations.flow import DiskError, RpcError, call
 from runtimes.cri.operations.outcomes import is_away
 
 
@@ -104,7 +106,7 @@ def _make_room(
         result.trouble = "the runtime names no file system of images"
         return
     mountpoint = info.image_filesystems[0].fs_id.mountpoint
-    space = result.space = yield from on_disk(lambda: rules.space_of(mountpoint))
+    space = result.space = yield from image_job(lambda: rules.space_of(mountpoint))
     if space.capacity <= 0:
         result.reason = "InvalidDiskCapacity"
         result.trouble = f"invalid capacity {space.capacity} on image filesystem"

@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from kernel import Operation
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.units import Seconds
 from runtimes.cri.images.collecting import Collected, CollectionRules, collected
@@ -15,7 +16,6 @@ from runtimes.cri.images.image_memory import GarbageCollection, ImageMemory, Rec
 from runtimes.cri.images.image_messages import ImagePorts
 from runtimes.cri.images.options import ImageOptions
 from runtimes.cri.images.pull_desk import BeginWork
-from runtimes.cri.operations.flow import Operation
 
 TOLD_AFTER: Final = 2
 """Failures in a row after which there is an event: one alone may mean that the runtime is just starting."""
@@ -45,11 +45,9 @@ class GarbageDesk:
         )
 
     def begin(self) -> None:
-        """Look for images that nobody uses, unless that goes on already."""
-        running = [course.owner for course in self._memory.courses]
-        if not any(isinstance(owner, GarbageCollection) for owner in running):
-            self._memory.records.begin_look()
-            self._begin(GarbageCollection(), collected(self._rules))
+        """Look for images that nobody uses."""
+        self._memory.records.begin_look()
+        self._begin(GarbageCollection(), collected(self._rules))
 
     def finish(self, result: Collected) -> None:
         """Tell what came of a collection."""

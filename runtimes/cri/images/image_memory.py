@@ -6,18 +6,17 @@ import os
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from kernel import OperationsMemory
 from runtimes.container_runtime import CallRuntime, FindImage
-from runtimes.cri.images.courses import Courses
 from runtimes.cri.images.figures import ImageFigures
 from runtimes.cri.images.garbage import ImageHistory
-from runtimes.cri.images.image_messages import ImageKeeperMessage
 from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions
 from runtimes.cri.images.plugin_answers import PluginCache
 from runtimes.cri.images.pull_queue import PullOrder, PullQueue
 from runtimes.cri.images.pull_records import SALT_BYTES, PullRecords
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ImageSearch:
     """One look for an image."""
 
@@ -25,17 +24,17 @@ class ImageSearch:
     request: FindImage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class GarbageCollection:
     """One time that images are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RecordReading:
     """Reading what the process before remembered."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RecordWriting:
     """Writing down what changed without a pull."""
 
@@ -51,14 +50,14 @@ class ImageMemory:
     records: PullRecords = field(default_factory=lambda: PullRecords(os.urandom(SALT_BYTES)))
     has_records: bool = False
     """Whether it knows what the process before remembered."""
-    courses: Courses[ImageWork] = field(default_factory=Courses)
+    operations: OperationsMemory[ImageWork] = field(default_factory=OperationsMemory)
     history: ImageHistory = field(default_factory=ImageHistory)
     cache: PluginCache = field(default_factory=PluginCache)
     figures: ImageFigures = field(default_factory=ImageFigures)
     waiting: list[CallRuntime] = field(default_factory=list)
     """Calls that came before it knew that."""
-    in_hand: ImageKeeperMessage | None = None
-    """What is being handled. A life that finds something here follows on a crash over it."""
+    in_hand: CallRuntime | None = None
+    """The call that is being taken. A life that finds one here follows on a crash over it."""
     collection_failures: int = 0
     """How often in a row images could not be removed as they should be."""
     writing_trouble: str = ""

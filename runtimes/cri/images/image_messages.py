@@ -11,7 +11,6 @@ from messages.events import PostEvent
 from messages.images import DescribeImages
 from runtimes.container_runtime import CallRuntime
 from runtimes.cri.images.collecting import space_of
-from runtimes.cri.images.courses import ImageJob, ImageStepEnded
 from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire.transport import Wire
@@ -27,9 +26,7 @@ class GarbageDue:
     """Timer: look for images that nobody uses."""
 
 
-ImageKeeperMessage: TypeAlias = (
-    CallRuntime | ImageStepEnded | DescribeImages | PullsDue | GarbageDue
-)
+ImageKeeperMessage: TypeAlias = CallRuntime | DescribeImages | PullsDue | GarbageDue
 
 IMAGE_KEEPER = Key[ImageKeeperMessage]("runtime/images")
 
@@ -40,9 +37,6 @@ class ImagePorts:
 
     wire: Wire
     disk: Disk
-    clerk: Port[ImageJob]
-    me: Port[ImageKeeperMessage]
-    """Its own address, which outlives a crash: where outcomes go."""
     events: Port[PostEvent] | None = None
     measure: Callable[[str], DiskSpace] = space_of
     """Measures the file system of a path. May block."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from kernel import Operation
 from messages.units import Seconds
 from runtimes.container_runtime import ImageFound, RuntimeFailure
 from runtimes.cri import rpcs
@@ -14,7 +15,7 @@ from runtimes.cri.images.node_credentials import NodeKeyring
 from runtimes.cri.images.pull_failures import find_failure, is_uncertain, pull_failure
 from runtimes.cri.images.pull_queue import PullOrder
 from runtimes.cri.images.pull_records import PullRecords
-from runtimes.cri.operations.flow import Operation, RpcError, call
+from runtimes.cri.operations.flow import RpcError, call
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcFailure
 

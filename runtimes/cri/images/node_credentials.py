@@ -13,6 +13,7 @@ from typing import Final
 
 import structlog
 
+from kernel import Operation
 from messages.units import Seconds
 from runtimes.cri.images.auths import (
     LARGEST_CONFIG,
@@ -21,6 +22,7 @@ from runtimes.cri.images.auths import (
     read_docker_config,
     read_old_docker_config,
 )
+from runtimes.cri.images.image_jobs import image_job
 from runtimes.cri.images.keyring import Credential, Keyring
 from runtimes.cri.images.options import NodeCredentials
 from runtimes.cri.images.plugin_answers import (
@@ -37,7 +39,7 @@ from runtimes.cri.images.plugin_config import (
     check_names,
     read_plugin_config,
 )
-from runtimes.cri.operations.flow import DiskError, Operation, on_disk
+from runtimes.cri.operations.flow import DiskError
 
 PLUGIN_DEADLINE: Final = Seconds(60.0)
 _CONFIG_SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
@@ -145,7 +147,7 @@ class NodeKeyring:
         if known is not None:
             return known.entries
         try:
-            answer = yield from on_disk(lambda: ask_plugin(self.sources, plugin, repository))
+            answer = yield from image_job(lambda: ask_plugin(self.sources, plugin, repository))
         except DiskError as error:
             _log.warning("a credential plugin", plugin=plugin.name, trouble=str(error))
             self.note_error(plugin.name)
@@ -155,7 +157,7 @@ class NodeKeyring:
 
     def _of_files(self) -> Operation[tuple[LocatedAuth, ...]]:
         try:
-            found = yield from on_disk(lambda: read_node_files(self.sources.directories))
+            found = yield from image_job(lambda: read_node_files(self.sources.directories))
         except DiskError as error:
             found = AuthsRead((), (str(error),))
         for complaint in found.complaints:

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from kernel import Port
+from kernel import Operation, Port
 from manifests.durations import format_duration
 from manifests.image_names import ImageName, parse_image_name
 from messages.events import EventType, ObjectReference, PostEvent
@@ -29,7 +29,6 @@ from runtimes.cri.images.keyring import Credential, PullSecrets, pull_secrets
 from runtimes.cri.images.options import VerificationOptions, VerificationPolicy
 from runtimes.cri.images.pull_failures import QPS_EXCEEDED
 from runtimes.cri.images.pull_queue import PullOrder, PullWaiter
-from runtimes.cri.operations.flow import Operation
 
 _LONGEST_NAME: Final = 256
 """Characters that are shown of a name that cannot be read."""

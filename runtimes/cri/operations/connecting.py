@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from kernel import Operation
 from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
 from runtimes.cri import rpcs
 from runtimes.cri.configs.image_volumes import image_volume_features
 from runtimes.cri.configs.node import HandlerFeatures, RuntimeFeatures
-from runtimes.cri.operations.flow import Operation, RpcError, call
+from runtimes.cri.operations.flow import RpcError, call
 from runtimes.cri.operations.outcomes import one_line
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode

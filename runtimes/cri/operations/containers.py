@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from kernel import Operation, delay
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
 from messages.units import Seconds
 from runtimes.container_runtime import (
@@ -19,7 +20,7 @@ from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, pod_uid, sandbox_observed
 from runtimes.cri.inventory import ContainerSeen, bare_id, goes_back
 from runtimes.cri.operations.cgroup_work import on_cgroups
-from runtimes.cri.operations.flow import Operation, RpcError, call, delay, unless_gone
+from runtimes.cri.operations.flow import RpcError, call, unless_gone
 from runtimes.cri.operations.outcomes import failure_of, is_uncertain
 from runtimes.cri.operations.preparing import prepared, resources_of
 from runtimes.cri.operations.removing import removed

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from kernel import Operation
 from messages.pod_runtime import ContainerState
 from messages.pods import PodUid
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed
 from runtimes.cri.inventory import ContainerExit, ContainerSeen
-from runtimes.cri.operations.flow import Operation, call
+from runtimes.cri.operations.flow import call
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri

@@ -1,4 +1,4 @@
-"""The steps that operations are made of, and how they are written. Pure.
+"""What operations of the runtime are written with: its calls, and work on the disk. Pure.
 
 An operation reads as if it called the runtime itself::
 
@@ -7,19 +7,19 @@ An operation reads as if it called the runtime itself::
         status = yield from call(container_status(container_id))
         return observed(status)
 
-``call`` raises ``RpcError`` if the runtime did not reply. Whoever drives the operation sends the outcome of
-each step in, and takes the value that it returns at last.
+They yield descriptions alone: ``Rpc`` and ``DiskJob``. Who carries them out is said where they are begun.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from google.protobuf.message import Message
 
+from kernel import Failure, LateError, Operation, StepError, gather, wait_for
 from messages.units import Seconds
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
 
@@ -27,11 +27,8 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 ReplyT = TypeVar("ReplyT", bound=Message)
 
-WINDOW: Final = 32
-"""Calls of one operation in flight. 500 at once cost 11 MB that stay."""
 
-
-class RpcError(Exception):
+class RpcError(StepError):
     """The runtime did not reply. ``failure`` says why."""
 
     def __init__(self, failure: RpcFailure) -> None:
@@ -44,11 +41,11 @@ class RpcError(Exception):
         return self.failure.code is RpcCode.NOT_FOUND
 
 
-class DiskError(Exception):
+class DiskError(StepError):
     """Work on the disk failed. The text is for people."""
 
 
-class Lane(StrEnum):
+class DiskLane(StrEnum):
     """Which threads do a job."""
 
     FILES = "files"
@@ -72,7 +69,7 @@ class DiskJob(Generic[T_co]):
     """Work that may block, for a thread of its own. Raises ``OSError`` or ``DiskError``."""
 
     work: Callable[[], T_co] = field(repr=False)
-    lane: Lane = Lane.FILES
+    lane: DiskLane = DiskLane.FILES
     key: str = ""
     """What it is about: while one job with this key is being done, another one fails at once. Empty for a job
     that may be done beside any other."""
@@ -86,13 +83,6 @@ class DiskFailure:
     """A job on the disk did not return."""
 
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """Wait: the runtime is not as far as it says."""
-
-    duration: Seconds
 
 
 class Disk(Protocol):
@@ -114,15 +104,9 @@ def result_of(work: Callable[[], object]) -> object:
         return DiskFailure(f"failed with {type(error).__name__}")
 
 
-Step: TypeAlias = "tuple[Rpc[Message], ...] | DiskJob[object] | Delay"
-"""Calls are made all at once. What is sent in for them is a list of their outcomes, in the same order."""
-
-Operation: TypeAlias = Generator[Step, Any, T]
-
-
 def call(rpc: Rpc[ReplyT]) -> Operation[ReplyT]:
     """Make one call and return its reply. Raises ``RpcError``."""
-    (outcome,) = yield (rpc,)
+    outcome = yield from wait_for(rpc)
     if isinstance(outcome, RpcFailure):
         raise RpcError(outcome)
     reply: ReplyT = outcome
@@ -130,10 +114,11 @@ def call(rpc: Rpc[ReplyT]) -> Operation[ReplyT]:
 
 
 def call_all(rpcs: Sequence[Rpc[ReplyT]]) -> Operation[list[ReplyT | RpcFailure]]:
-    """Make all calls, ``WINDOW`` at a time, and return their outcomes in order."""
-    outcomes: list[ReplyT | RpcFailure] = []
-    for start in range(0, len(rpcs), WINDOW):
-        outcomes += yield tuple(rpcs[start : start + WINDOW])
+    """Make all calls, some at a time, and return their outcomes in order."""
+    outcomes = yield from gather(rpcs)
+    for each in outcomes:
+        if isinstance(each, Failure):
+            raise each.error  # it could not be sent
     return outcomes
 
 
@@ -148,16 +133,21 @@ def unless_gone(flow: Operation[T]) -> Operation[T | None]:
 
 
 def on_disk(
-    work: Callable[[], T], lane: Lane = Lane.FILES, key: str = "", turn: str = ""
+    work: Callable[[], T],
+    lane: DiskLane = DiskLane.FILES,
+    key: str = "",
+    turn: str = "",
+    within: Seconds | None = None,
 ) -> Operation[T]:
-    """Do ``work`` on a thread that may block, and return its result. Raises ``DiskError``."""
-    outcome = yield DiskJob(work, lane, key, turn)
+    """Do ``work`` on a thread that may block, and return its result.
+
+    Raises ``DiskError``, also if nothing has come of it ``within`` seconds. Then it may go on.
+    """
+    try:
+        outcome = yield from wait_for(DiskJob(work, lane, key, turn), within)
+    except LateError as error:
+        raise DiskError(str(error)) from None
     if isinstance(outcome, DiskFailure):
         raise DiskError(outcome.message)
     result: T = outcome
     return result
-
-
-def delay(duration: Seconds) -> Operation[None]:
-    """Go on after ``duration``."""
-    yield Delay(duration)

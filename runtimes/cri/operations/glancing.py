@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kernel import Operation
 from messages.pods import PodUid
 from runtimes.container_runtime import SandboxContents
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, identity_of, sandbox_observed
-from runtimes.cri.operations.flow import Operation, RpcError, call, call_all
+from runtimes.cri.operations.flow import RpcError, call, call_all
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from kernel import Operation
 from messages.pods import PodUid
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import (
@@ -19,7 +20,7 @@ from runtimes.cri.configs.reading import (
     sandbox_observed,
 )
 from runtimes.cri.inventory import ContainerSeen, SandboxSeen, Seen
-from runtimes.cri.operations.flow import Operation, RpcError, call, call_all
+from runtimes.cri.operations.flow import RpcError, call, call_all
 from runtimes.cri.operations.outcomes import is_away
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message

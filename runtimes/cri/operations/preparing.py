@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
+from kernel import Operation
 from messages.pod_runtime import ContainerState
 from messages.pods import JsonObject, Pod
 from runtimes.cgroups.container_limits import LinuxResources, ResourcesRefused, container_resources
@@ -24,7 +25,7 @@ from runtimes.cri.configs.volume_mounts import MountSituation
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.inventory import bare_id
 from runtimes.cri.operations.cgroup_work import on_cgroups
-from runtimes.cri.operations.flow import Operation, on_disk
+from runtimes.cri.operations.flow import on_disk
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.environment.assembling import environment_of

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from kernel import Operation
 from messages.units import Seconds, Timestamp
 from runtimes.container_logs.answers import container_log
 from runtimes.container_logs.layout import LoggedPod
@@ -19,7 +20,7 @@ from runtimes.container_questions import (
 from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
 from runtimes.cri import rpcs
 from runtimes.cri.inventory import bare_id
-from runtimes.cri.operations.flow import Lane, Operation, RpcError, call, on_disk
+from runtimes.cri.operations.flow import DiskLane, RpcError, call, on_disk
 from runtimes.cri.operations.outcomes import failure_of
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import RpcCode
@@ -50,7 +51,7 @@ def read_log(
     pod = LoggedPod(sandbox.pod.namespace, sandbox.pod.name, sandbox.pod.uid)
     root, attempt = Path(around.node().pod_logs_dir), seen.status.metadata.attempt
     read = partial(container_log, root, pod, seen.observed.name, attempt, question)
-    return (yield from on_disk(read, Lane.LOGS))
+    return (yield from on_disk(read, DiskLane.LOGS))
 
 
 def read_stats(container_id: str) -> Operation[ContainerStats]:

@@ -12,9 +12,10 @@ from typing import Final, TypeVar
 
 from google.protobuf.message import Message
 
+from kernel import Operation, delay
 from messages.units import Seconds
 from runtimes.cri import rpcs
-from runtimes.cri.operations.flow import Operation, RpcError, call, delay
+from runtimes.cri.operations.flow import RpcError, call
 from runtimes.cri.operations.outcomes import is_uncertain
 from runtimes.cri.wire.transport import Rpc
 

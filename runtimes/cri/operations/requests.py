@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, assert_never
 
+from kernel import Operation
 from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_questions import (
@@ -30,7 +31,6 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.inventory import CriInventory, bare_id
 from runtimes.cri.operations.containers import create, remove, reopen_log, resize, start, stop
-from runtimes.cri.operations.flow import Operation
 from runtimes.cri.operations.looking import look
 from runtimes.cri.operations.questions import exec_in, read_log, read_stats
 from runtimes.cri.operations.sandboxes import remove_sandbox, run_sandbox, stop_sandbox

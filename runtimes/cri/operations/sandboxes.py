@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from kernel import Operation
 from messages.pod_runtime import SandboxObserved
 from messages.pods import PodUid
 from runtimes.container_runtime import RunSandbox
@@ -22,15 +23,7 @@ from runtimes.cri.disk.node_files import read_resolv_conf
 from runtimes.cri.disk.removal import forget_pod_files
 from runtimes.cri.inventory import SandboxSeen
 from runtimes.cri.operations.cgroup_work import on_cgroups, without_cgroup
-from runtimes.cri.operations.flow import (
-    DiskError,
-    Lane,
-    Operation,
-    RpcError,
-    call,
-    on_disk,
-    unless_gone,
-)
+from runtimes.cri.operations.flow import DiskError, DiskLane, RpcError, call, on_disk, unless_gone
 from runtimes.cri.operations.removing import removed
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
@@ -90,7 +83,7 @@ def _remove_files(uid: PodUid, around: Surroundings) -> Operation[None]:
     """Remove the files of a pod. Those that cannot be removed keep nobody waiting: the log says so."""
     with suppress(ConfigRefusedError, DiskError):
         directory = pod_dir(around.node().root_dir, uid)
-        yield from on_disk(partial(forget_pod_files, directory), Lane.REMOVALS)
+        yield from on_disk(partial(forget_pod_files, directory), DiskLane.REMOVALS)
 
 
 def _with_servers_of_now(node: CriNode) -> Operation[CriNode]:

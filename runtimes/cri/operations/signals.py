@@ -13,12 +13,13 @@ import signal
 from functools import partial
 from typing import Final
 
+from kernel import Operation
 from messages.units import Seconds
 from runtimes.cgroups.container_signals import SignalOutcome, signal_container
 from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind, SignalContainer
 from runtimes.cri import rpcs
 from runtimes.cri.inventory import bare_id
-from runtimes.cri.operations.flow import DiskError, Operation, RpcError, call, on_disk
+from runtimes.cri.operations.flow import DiskError, RpcError, call, on_disk
 from runtimes.cri.operations.outcomes import one_line
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire import cri_pb2 as cri

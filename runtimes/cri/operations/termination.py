@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from kernel import Operation
 from messages.pod_runtime import ContainerObserved, ContainerState
 from runtimes.cri.configs.termination import last_words, message_of
 from runtimes.cri.disk.last_words import read_last_words
-from runtimes.cri.operations.flow import DiskError, Lane, Operation, on_disk
+from runtimes.cri.operations.flow import DiskError, DiskLane, on_disk
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire import cri_pb2 as cri
 
@@ -21,7 +22,7 @@ def with_message(
     if observed.state is not ContainerState.EXITED or words is None:
         return observed
     try:
-        text = yield from on_disk(partial(read_last_words, words), Lane.WORDS)
+        text = yield from on_disk(partial(read_last_words, words), DiskLane.WORDS)
     except DiskError:
         return observed
     return replace(observed, message=message_of(observed.message, text))

@@ -10,7 +10,7 @@ from messages.changes import Op
 from messages.pods import API, Pod
 from runtimes.container_runtime import PodContainersAre, PodIdentity, SandboxContents
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER
-from runtimes.cri.operations.flow import Lane
+from runtimes.cri.operations.flow import DiskLane
 from tests.support.builders import make_pod
 from tests.support.runtimes.cgroup_stage import CgroupStage, cgroup_stage
 from tests.support.runtimes.situations import sandbox
@@ -180,7 +180,7 @@ def test_a_pod_whose_start_comes_before_the_removal_keeps_its_cgroup(stage: Cgro
     second_look(stage)
     stage.work.release_one()
     stage.play.advance(0.1)
-    assert [job.lane for job, _ in stage.work.held] == [Lane.CGROUP_REMOVALS]
+    assert [job.lane for job, _ in stage.work.held] == [DiskLane.CGROUP_REMOVALS]
     stage.cgroups.ensure(GONE)
     stage.work.release()
     assert stage.has_cgroup(GONE)

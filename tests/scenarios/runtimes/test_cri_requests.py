@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved
 from messages.pods import Pod
@@ -18,10 +19,12 @@ from runtimes.container_questions import (
 from runtimes.container_runtime import (
     ContainerAnswered,
     CreateContainer,
+    FollowContainers,
     LookAtPod,
     PodContainersAre,
     RemoveContainer,
     RunSandbox,
+    RuntimeFact,
     RuntimeFailure,
     RuntimeFailureKind,
     StartContainer,
@@ -35,6 +38,7 @@ from tests.support.builders import make_pod
 from tests.support.cri.cri_stage import IMAGE, CriStage, creation_in, cri_pod, cri_stage
 from tests.support.cri.fake_cri import NEVER, Fault
 from tests.support.cri.fake_machine import Behaviour, sandbox_name
+from tests.support.kernel.probe import Probe
 
 POD, OTHER = cri_pod(), cri_pod("other")
 BROKEN = RpcFailure(code=RpcCode.UNAVAILABLE, message="Socket closed")
@@ -422,3 +426,28 @@ def test_user_ids_stay_while_the_runtime_is_away() -> None:
         assert stage.away()
         stage.play.tell(CRI_CONTAINERS, ForgetPodsBut(frozenset()))
         assert stage.parts.around.user_ids.pods() == {POD.uid}
+
+
+class FailsOnce(Probe[RuntimeFact]):
+    """A follower over which the runtime's actor crashes when it tells the first change of a pod."""
+
+    has_failed = False
+
+    @override
+    def tell(self, message: RuntimeFact, /) -> None:
+        if isinstance(message, PodContainersAre) and not self.has_failed:
+            self.has_failed = True
+            raise RuntimeError("a bug")
+        super().tell(message)
+
+
+def test_a_crash_right_after_an_answer_is_no_second_answer() -> None:
+    with cri_stage() as stage:
+        follower = FailsOnce()
+        stage.play.tell(CRI_CONTAINERS, FollowContainers(subscriber=follower))
+        ref = stage.send(RunSandbox(pod=POD, attempt=0))
+        stage.play.advance(3.0)
+        assert follower.has_failed
+        outcomes = stage.outcomes()
+        assert list(outcomes) == [ref]
+        assert isinstance(outcomes[ref], SandboxObserved)

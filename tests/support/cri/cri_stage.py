@@ -47,7 +47,6 @@ from runtimes.cri.actor import CriRuntime
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
@@ -105,16 +104,13 @@ class CriParts:
 
     def actors(self) -> Iterator[StagedActor]:
         """Yield the actors, those first that others need."""
-        yield IMAGE_CLERK, lambda _: ImageClerk()
-        yield IMAGE_KEEPER, lambda play: self.make_images(play.port)
+        yield IMAGE_KEEPER, lambda _: self.make_images()
         yield CRI_CONTAINERS, lambda play: self.make_containers(play.port)
 
-    def make_images(self, address: Callable[[Key[Any]], Port[Any]]) -> ImageKeeper:
+    def make_images(self) -> ImageKeeper:
         ports = ImagePorts(
             wire=self._wire,
             disk=self._disk,
-            clerk=address(IMAGE_CLERK),
-            me=address(IMAGE_KEEPER),
         )
         return ImageKeeper(ports, self.images, IMAGES)
 

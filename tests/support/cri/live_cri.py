@@ -23,7 +23,6 @@ from runtimes.container_runtime import (
     RuntimeRequest,
 )
 from runtimes.cri.disk_threads import DiskThreads
-from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.image_messages import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.cri.wire.grpc_wire import GrpcWire
@@ -97,8 +96,7 @@ def live_cri(
         return ChildSpec(key=key, factory=factory)
 
     children = (
-        spec(IMAGE_CLERK, ImageClerk),
-        spec(IMAGE_KEEPER, lambda: parts.make_images(play.port)),
+        spec(IMAGE_KEEPER, parts.make_images),
         spec(CRI_CONTAINERS, lambda: parts.make_containers(play.port)),
     )
     with live_stage(SupervisorSpec(name="root", children=children)) as play:

@@ -26,7 +26,6 @@ from runtimes.container_runtime import (
     RuntimeRequest,
 )
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
@@ -84,7 +83,6 @@ class ImageStage:
         self.answers: Probe[RuntimeAnswered] = Probe()
         self.events: Probe[PostEvent] = Probe()
         self.play = stage_for(
-            (IMAGE_CLERK, lambda _: ImageClerk()),
             (IMAGE_KEEPER, lambda _: self._keeper()),
             runtime=runtime,
             root=PATIENT_ROOT,
@@ -95,8 +93,6 @@ class ImageStage:
         ports = ImagePorts(
             wire=self.service,
             disk=self.jobs,
-            clerk=self.play.port(IMAGE_CLERK),
-            me=self.play.port(IMAGE_KEEPER),
             events=self.events,
             measure=lambda _path: self.space,
         )

@@ -18,7 +18,6 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.disk_threads import DiskThreads
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.images.options import ImageOptions
@@ -66,14 +65,11 @@ def live_images(socket: Path, options: ImageOptions | None = None) -> Iterator[L
         ports = ImagePorts(
             wire=wire,
             disk=disk,
-            clerk=play.port(IMAGE_CLERK),
-            me=play.port(IMAGE_KEEPER),
         )
         return ImageKeeper(ports, memory, options)
 
-    clerk = ChildSpec(key=IMAGE_CLERK, factory=ImageClerk)
     keeper = ChildSpec(key=IMAGE_KEEPER, factory=make)
-    spec = SupervisorSpec(name="root", children=(clerk, keeper))
+    spec = SupervisorSpec(name="root", children=(keeper,))
     with live_stage(spec) as play:
         try:
             yield LiveImages(play)

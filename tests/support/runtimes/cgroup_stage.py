@@ -19,7 +19,7 @@ from runtimes.cgroups.v1_tree import V1Tree
 from runtimes.container_runtime import FollowContainers, PodContainersAre, RuntimeIsAway
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
 from runtimes.cri.messages import ForgetPodsBut
-from runtimes.cri.operations.flow import DiskJob, Lane
+from runtimes.cri.operations.flow import DiskJob, DiskLane
 from tests.support.kernel.stage import Stage, stage_of
 from tests.support.runtimes.cgroup_model import CgroupModel
 from tests.support.runtimes.logging_runtime import LoggingRuntime, PodsOfNode
@@ -36,7 +36,7 @@ class WorkAtHand:
         self.done = 0
 
     def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        assert job.lane in {Lane.CGROUPS, Lane.CGROUP_REMOVALS}
+        assert job.lane in {DiskLane.CGROUPS, DiskLane.CGROUP_REMOVALS}
         self.held.append((job, done))
         if not self.holds:
             self.release()

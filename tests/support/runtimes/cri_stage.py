@@ -27,7 +27,6 @@ from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.disk_threads import DiskThreads
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
@@ -70,8 +69,7 @@ class CriStage:
         self._disk = DiskThreads()
         self._images = ImageMemory.of()
         actors: list[StagedActor] = [
-            (IMAGE_CLERK, lambda _: ImageClerk()),
-            (IMAGE_KEEPER, self._image_keeper),
+            (IMAGE_KEEPER, lambda _: self._image_keeper()),
             (CRI_CONTAINERS, self._containers),
         ]
         if self._with_pods:
@@ -87,12 +85,10 @@ class CriStage:
         self.wire.close()
         self._disk.close()
 
-    def _image_keeper(self, play: Stage) -> ImageKeeper:
+    def _image_keeper(self) -> ImageKeeper:
         ports = ImagePorts(
             wire=self.wire,
             disk=self._disk,
-            clerk=play.port(IMAGE_CLERK),
-            me=play.port(IMAGE_KEEPER),
             events=self.events,
         )
         return ImageKeeper(ports, self._images)

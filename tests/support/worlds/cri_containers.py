@@ -14,7 +14,6 @@ from messages.units import Seconds
 from runtimes.container_runtime import FollowContainers
 from runtimes.containers.actor import POD_RUNTIME, ContainersPorts, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
-from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.image_messages import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.cri.wire import cri_pb2 as cri
@@ -50,8 +49,7 @@ class CriWorld(World):
                 backoff=Backoff(initial=Seconds(0.1), cap=Seconds(1.0)),
                 children=(
                     isolated(FAKE_CRI, FakeCriDesk),
-                    isolated(IMAGE_CLERK, ImageClerk),
-                    isolated(IMAGE_KEEPER, lambda: self.parts.make_images(self.play.port)),
+                    isolated(IMAGE_KEEPER, self.parts.make_images),
                     isolated(CRI_CONTAINERS, lambda: self.parts.make_containers(self.play.port)),
                     isolated(POD_RUNTIME, self._make_runtime),
                 ),

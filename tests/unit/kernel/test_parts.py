@@ -109,9 +109,9 @@ def test_a_message_is_counted_in_the_first_bucket_that_holds_it(
 
 def test_dead_letters_are_counted_by_role_and_reason() -> None:
     telemetry = Telemetry()
-    telemetry.dead_letter("web/a", "hello", "address closed")
-    telemetry.dead_letter("web/b", "hello", "address closed")
-    telemetry.dead_letter("web/b", "hello", "told to an ended life")
+    telemetry.dead_letter("web/a", "str", "address closed")
+    telemetry.dead_letter("web/b", "str", "address closed")
+    telemetry.dead_letter("web/b", "str", "told to an ended life")
 
     assert telemetry.dead_letters() == {
         ("web", "address closed"): 2,
@@ -215,7 +215,7 @@ def test_a_pool_that_gets_no_more_threads_says_so(
     pool = Poor(threads=1)
     pool.open()
     pool.is_open = True
-    pool.start(StuckIncarnation(nobody, nobody, 1, pool, nobody))
+    pool.start(StuckIncarnation(nobody, nobody, 1, pool, nobody, nobody))
     gate.reached()
 
     assert len(pool.hanging(-1.0)) == 1

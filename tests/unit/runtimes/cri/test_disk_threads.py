@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from runtimes.cri.disk_threads import IN_PROGRESS, THREADS, DiskThreads
-from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob, Lane
+from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob, DiskLane
 from tests.support.kernel.players import Gate
 from tests.support.kernel.probe import Probe
 
@@ -29,10 +29,10 @@ def raising(error: Exception) -> object:
 def test_each_job_tells_its_result_or_why_there_is_none(threads: DiskThreads) -> None:
     told: Probe[object] = Probe()
     for job in (
-        DiskJob(lambda: 7, Lane.CGROUPS),
-        DiskJob(lambda: raising(DiskError("no such file")), Lane.CGROUPS),
-        DiskJob(lambda: raising(OSError(28, "No space left on device")), Lane.CGROUPS),
-        DiskJob(lambda: raising(ValueError("canary-password")), Lane.CGROUPS),
+        DiskJob(lambda: 7, DiskLane.CGROUPS),
+        DiskJob(lambda: raising(DiskError("no such file")), DiskLane.CGROUPS),
+        DiskJob(lambda: raising(OSError(28, "No space left on device")), DiskLane.CGROUPS),
+        DiskJob(lambda: raising(ValueError("canary-password")), DiskLane.CGROUPS),
     ):
         threads.start(job, told.tell)
     told.expect(
@@ -50,7 +50,7 @@ def test_a_job_that_hangs_keeps_others_from_nothing(threads: DiskThreads, gate: 
     gate.reached()
     threads.start(DiskJob(lambda: "other"), told.tell)
     told.expect("other")
-    threads.start(DiskJob(lambda: "image", Lane.IMAGES), told.tell)
+    threads.start(DiskJob(lambda: "image", DiskLane.IMAGES), told.tell)
     told.expect("image")
 
 
@@ -61,7 +61,7 @@ def test_what_hangs_takes_one_thread_however_often_it_is_tried_again(
     threads.start(DiskJob(gate, key="u-1/main"), hangs.tell)
     gate.reached()
     told: Probe[object] = Probe()
-    for _ in range(THREADS[Lane.FILES] + 1):
+    for _ in range(THREADS[DiskLane.FILES] + 1):
         threads.start(DiskJob(lambda: "again", key="u-1/main"), told.tell)
         told.expect(DiskFailure(IN_PROGRESS))
     threads.start(DiskJob(lambda: "other", key="u-2/main"), told.tell)
@@ -77,9 +77,9 @@ def test_last_words_are_read_while_all_threads_for_files_hang(
     threads: DiskThreads, gate: Gate
 ) -> None:
     told: Probe[object] = Probe()
-    for number in range(THREADS[Lane.FILES] + 1):
+    for number in range(THREADS[DiskLane.FILES] + 1):
         threads.start(DiskJob(gate, key=f"u-{number}/main"), lambda _: None)
-    threads.start(DiskJob(lambda: "out of memory", Lane.WORDS), told.tell)
+    threads.start(DiskJob(lambda: "out of memory", DiskLane.WORDS), told.tell)
     told.expect("out of memory")
 
 
@@ -87,12 +87,14 @@ def test_a_removal_that_takes_long_keeps_no_other_pod_from_its_start(
     threads: DiskThreads, gate: Gate
 ) -> None:
     told: Probe[object] = Probe()
-    removal: DiskJob[object] = DiskJob(gate, Lane.CGROUP_REMOVALS, turn="cgroup of u_1")
+    removal: DiskJob[object] = DiskJob(gate, DiskLane.CGROUP_REMOVALS, turn="cgroup of u_1")
     threads.start(removal, lambda _: None)
     gate.reached()
-    threads.start(DiskJob(lambda: "made", Lane.CGROUPS, turn="cgroup of u_2"), told.tell)
+    threads.start(DiskJob(lambda: "made", DiskLane.CGROUPS, turn="cgroup of u_2"), told.tell)
     told.expect("made")
-    threads.start(DiskJob(lambda: "gone", Lane.CGROUP_REMOVALS, turn="cgroup of u_3"), told.tell)
+    threads.start(
+        DiskJob(lambda: "gone", DiskLane.CGROUP_REMOVALS, turn="cgroup of u_3"), told.tell
+    )
     told.expect("gone")
 
 
@@ -101,11 +103,11 @@ def test_a_start_of_a_pod_waits_for_the_removal_of_the_same_pod_and_takes_no_thr
 ) -> None:
     told: Probe[object] = Probe()
     one = "cgroup of u_1"
-    threads.start(DiskJob(gate, Lane.CGROUP_REMOVALS, turn=one), lambda _: told.tell("gone"))
+    threads.start(DiskJob(gate, DiskLane.CGROUP_REMOVALS, turn=one), lambda _: told.tell("gone"))
     gate.reached()
-    threads.start(DiskJob(lambda: "made again", Lane.CGROUPS, turn=one), told.tell)
-    threads.start(DiskJob(lambda: "gone again", Lane.CGROUP_REMOVALS, turn=one), told.tell)
-    threads.start(DiskJob(lambda: "other", Lane.CGROUPS, turn="cgroup of u_2"), told.tell)
+    threads.start(DiskJob(lambda: "made again", DiskLane.CGROUPS, turn=one), told.tell)
+    threads.start(DiskJob(lambda: "gone again", DiskLane.CGROUP_REMOVALS, turn=one), told.tell)
+    threads.start(DiskJob(lambda: "other", DiskLane.CGROUPS, turn="cgroup of u_2"), told.tell)
     told.expect("other")
 
     gate.open()
@@ -115,12 +117,12 @@ def test_a_start_of_a_pod_waits_for_the_removal_of_the_same_pod_and_takes_no_thr
 def test_who_waits_for_a_turn_at_the_end_hears_of_it(gate: Gate) -> None:
     told: Probe[object] = Probe()
     threads = DiskThreads()
-    threads.start(DiskJob(gate, Lane.CGROUP_REMOVALS, turn="cgroup of u_1"), lambda _: None)
+    threads.start(DiskJob(gate, DiskLane.CGROUP_REMOVALS, turn="cgroup of u_1"), lambda _: None)
     gate.reached()
-    threads.start(DiskJob(lambda: "late", Lane.CGROUPS, turn="cgroup of u_1"), told.tell)
+    threads.start(DiskJob(lambda: "late", DiskLane.CGROUPS, turn="cgroup of u_1"), told.tell)
     threads.close()
     told.expect(DiskFailure("the agent stops"))
-    threads.start(DiskJob(lambda: "later", Lane.CGROUPS), told.tell)
+    threads.start(DiskJob(lambda: "later", DiskLane.CGROUPS), told.tell)
     told.expect(DiskFailure("the agent stops"))
     gate.open()
 
@@ -137,9 +139,9 @@ def test_threads_that_have_nothing_to_do_are_used_again(threads: DiskThreads) ->
 def test_what_was_not_begun_is_not_done_after_the_end(gate: Gate) -> None:
     told: Probe[object] = Probe()
     threads = DiskThreads()
-    threads.start(DiskJob(gate, Lane.CGROUPS), lambda _: None)
+    threads.start(DiskJob(gate, DiskLane.CGROUPS), lambda _: None)
     gate.reached()
-    threads.start(DiskJob(lambda: "late", Lane.CGROUPS), told.tell)
+    threads.start(DiskJob(lambda: "late", DiskLane.CGROUPS), told.tell)
     threads.close()
     gate.open()
     told.expect(DiskFailure("the agent stops"))

@@ -1,38 +1,25 @@
-"""An operation with a bug ends with a failure that tells no values, and the next ones go on."""
+"""An operation with a bug ends with a failure that tells no values."""
 
 from __future__ import annotations
 
+import pytest
 from structlog.testing import capture_logs
 
-from messages.units import Seconds
-from runtimes.container_runtime import RuntimeFailure
-from runtimes.cri.driver import Driver, DriverMemory, StepEnded
-from runtimes.cri.operations.flow import Operation, on_disk
+from kernel.steps import failure_of
 from runtimes.cri.purposes import LookAgain
-from tests.support.cri.cri_stage import DiskAtOnce
-from tests.support.cri.noted_wire import NotedWire
-from tests.support.kernel.probe import Probe
+from runtimes.cri.running_operations import as_runtime_failure
 
 
-def broken() -> Operation[None]:
-    yield from ()
+def raise_with_a_secret() -> None:
     raise TypeError("hunter2 is not a number")
 
 
-def whole() -> Operation[str]:
-    return (yield from on_disk(lambda: "done"))
-
-
-def test_a_bug_in_one_operation_is_the_failure_of_that_one() -> None:
-    outcomes = Probe[StepEnded]()
-    driver = Driver(DriverMemory(), NotedWire(), DiskAtOnce(), outcomes, lambda *_: None)
+def test_a_bug_in_an_operation_is_told_by_its_type_and_its_place_alone() -> None:
+    with pytest.raises(TypeError) as raised:
+        raise_with_a_secret()
+    failed = failure_of(raised.value)
     with capture_logs() as logs:
-        ended = driver.begin(LookAgain(None), broken(), Seconds(1.0))
-    assert ended is not None
-    assert isinstance(ended.result, RuntimeFailure)
-    assert "TypeError at test_failing_operations.py:" in ended.result.message
-    assert "hunter2" not in repr((ended.result.message, logs))
-    assert driver.begin(LookAgain(None), whole(), Seconds(1.0)) is None
-    last = driver.take(outcomes.next())
-    assert last is not None
-    assert last.result == "done"
+        failure = as_runtime_failure(failed, LookAgain(None))
+    assert "TypeError at test_failing_operations.py:" in failure.message
+    assert [each["event"] for each in logs] == ["an operation failed"]
+    assert "hunter2" not in repr((failure, logs))

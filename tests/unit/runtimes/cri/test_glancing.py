@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kernel import carried_out
 from runtimes.cri.operations.flow import RpcError
 from runtimes.cri.operations.glancing import glance
 from runtimes.cri.wire import cri_pb2 as cri
@@ -48,17 +49,11 @@ def answer(rpc: Rpc[Any], **failures: RpcFailure) -> object:
 
 
 def glanced(**failures: RpcFailure) -> dict[str, list[tuple[str, list[str]]]]:
-    operation = glance("containerd")
-    outcomes: list[object] | None = None
-    while True:
-        try:
-            step: Any = operation.send(outcomes)
-        except StopIteration as end:
-            return {
-                uid: [(each.sandbox.id, [one.id for one in each.containers]) for each in found]
-                for uid, found in end.value.items()
-            }
-        outcomes = [answer(rpc, **failures) for rpc in step]
+    contents = carried_out(glance("containerd"), lambda rpc: answer(rpc, **failures))
+    return {
+        uid: [(each.sandbox.id, [one.id for one in each.containers]) for each in found]
+        for uid, found in contents.items()
+    }
 
 
 def test_the_newest_sandbox_of_a_pod_is_first_and_what_is_gone_is_left_out() -> None:

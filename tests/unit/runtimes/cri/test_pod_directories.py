@@ -8,7 +8,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from messages.pods import PodUid
-from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane
+from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, DiskLane
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 
 
@@ -16,7 +16,7 @@ class DiskAtOnce(Disk):
     """Does each job when it is told, unless it is broken."""
 
     def __init__(self) -> None:
-        self.lanes: list[Lane] = []
+        self.lanes: list[DiskLane] = []
         self.is_broken = False
 
     @override
@@ -47,7 +47,7 @@ def test_a_directory_is_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
     directories.remove(PodUid("a"))
     directories.remove(PodUid(".."))
     assert directories.pods() == ["b"]
-    assert disk.lanes == [Lane.REMOVALS, Lane.REMOVALS]
+    assert disk.lanes == [DiskLane.REMOVALS, DiskLane.REMOVALS]
 
 
 def test_a_directory_that_cannot_be_removed_stays_until_it_can(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import Message
 
+from kernel import Delay, carried_out
 from runtimes.cri import rpcs
-from runtimes.cri.operations.flow import Delay, RpcError
+from runtimes.cri.operations.flow import RpcError
 from runtimes.cri.operations.removing import LOOKS_AT_AN_END, removed
 from runtimes.cri.wire import containerd_tasks_pb2 as tasks
 from runtimes.cri.wire import cri_pb2 as cri
@@ -57,50 +58,44 @@ class Tasks:
         return self.kill if method == "Kill" else self.delete(request.container_id)
 
 
-def carried_out(rpc: Rpc[Any], answer: Callable[[Any], object]) -> Message:
-    operation = removed(rpc)
-    outcome: Any = None
-    try:
-        while True:
-            step = operation.send(outcome)
-            assert isinstance(step, tuple | Delay), step
-            outcome = None if isinstance(step, Delay) else [answer(each) for each in step]
-    except StopIteration as ended:
-        reply: Message = ended.value
-        return reply
+def reply_to(rpc: Rpc[Any], answer: Callable[[Any], object]) -> Message:
+    reply: Message = carried_out(
+        removed(rpc), lambda step: None if isinstance(step, Delay) else answer(step)
+    )
+    return reply
 
 
 def test_a_removal_that_nothing_keeps_is_one_call() -> None:
     containerd = Tasks()
-    reply = carried_out(rpcs.remove_container("a"), containerd.answer)
+    reply = reply_to(rpcs.remove_container("a"), containerd.answer)
     assert reply == cri.RemoveContainerResponse()
     assert containerd.asked == ["RemoveContainer"]
 
 
 def test_a_task_that_keeps_a_container_is_killed_and_deleted_once_it_has_ended() -> None:
     containerd = Tasks(a=2)
-    carried_out(rpcs.remove_container("a"), containerd.answer)
+    reply_to(rpcs.remove_container("a"), containerd.answer)
     deletes = ["Delete a"] * 3
     assert containerd.asked == ["RemoveContainer", "Kill a", *deletes, "RemoveContainer"]
 
 
 def test_each_task_that_keeps_a_sandbox_is_ended() -> None:
     containerd = Tasks(a=0, b=0)
-    carried_out(rpcs.remove_sandbox("s"), containerd.answer)
+    reply_to(rpcs.remove_sandbox("s"), containerd.answer)
     assert [each for each in containerd.asked if "Kill" in each] == ["Kill a", "Kill b"]
     assert containerd.asked[-1] == "RemovePodSandbox"
 
 
 def test_a_task_that_has_ended_by_itself_is_deleted() -> None:
     containerd = Tasks(GONE, a=0)
-    carried_out(rpcs.remove_container("a"), containerd.answer)
+    reply_to(rpcs.remove_container("a"), containerd.answer)
     assert not containerd.left
 
 
 def test_a_task_that_never_ends_keeps_its_container_and_is_not_waited_for_without_end() -> None:
     containerd = Tasks(a=1000)
     with pytest.raises(RpcError, match="cannot delete running task a"):
-        carried_out(rpcs.remove_container("a"), containerd.answer)
+        reply_to(rpcs.remove_container("a"), containerd.answer)
     assert containerd.asked.count("Delete a") == LOOKS_AT_AN_END
     assert containerd.asked.count("Kill a") == 1
 
@@ -113,7 +108,7 @@ def test_a_task_that_others_have_deleted_is_no_trouble() -> None:
             containerd.left.clear()
         return containerd.answer(rpc)
 
-    carried_out(rpcs.remove_container("a"), answer)
+    reply_to(rpcs.remove_container("a"), answer)
     assert containerd.asked[-2:] == ["Delete a", "RemoveContainer"]
 
 
@@ -121,7 +116,7 @@ def test_a_task_that_others_have_deleted_is_no_trouble() -> None:
 def test_a_runtime_that_goes_away_meanwhile_is_the_failure(method: str) -> None:
     containerd = Tasks(a=0)
     with pytest.raises(RpcError, match="connection refused"):
-        carried_out(
+        reply_to(
             rpcs.remove_container("a"),
             lambda rpc: AWAY if rpc.method.endswith(method) else containerd.answer(rpc),
         )

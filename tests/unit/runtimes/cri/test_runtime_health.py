@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernel import carried_out
 from messages.units import Seconds, Timestamp
 from runtimes.cgroups.pod_limits import CgroupLimits
 from runtimes.cgroups.timed_tree import TimedTree
@@ -86,13 +87,11 @@ def test_rule_g8_what_was_not_seen_for_three_minutes_is_not_healthy() -> None:
 
 def greeted(*conditions: cri.RuntimeCondition) -> Greeting:
     """Return what is learnt from a runtime with these conditions."""
-    flow = greet()
-    next(flow)
-    flow.send([cri.VersionResponse(runtime_name="containerd", runtime_api_version="v1")])
-    with pytest.raises(StopIteration) as ended:
-        flow.send([cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions))])
-    assert isinstance(ended.value.value, Greeting)
-    return ended.value.value
+    version = cri.VersionResponse(runtime_name="containerd", runtime_api_version="v1")
+    status = cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions))
+    found = carried_out(greet(), lambda rpc: version if rpc.method.endswith("Version") else status)
+    assert isinstance(found, Greeting)
+    return found
 
 
 def test_conditions_that_are_false_are_said_in_a_kubelets_words() -> None:

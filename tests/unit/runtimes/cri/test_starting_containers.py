@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from kernel import Delay, Operation, carried_out
 from messages.pod_runtime import ContainerObserved, ContainerState
 from runtimes.cgroups.opening import open_cgroups
 from runtimes.cgroups.options import CgroupOptions
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.containers import LOOKS_AT_A_START, start
-from runtimes.cri.operations.flow import Delay, Operation, RpcError
+from runtimes.cri.operations.flow import RpcError
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
@@ -33,25 +34,20 @@ def begin() -> Operation[ContainerObserved]:
     return start("containerd://c1", around)
 
 
-def carried_out(
+def started(
     start_outcome: RpcFailure | cri.StartContainerResponse, *states: cri.ContainerState
 ) -> tuple[ContainerObserved, int]:
     """Return the answer to a start, and how often it waited; the runtime shows ``states`` in turn."""
-    operation, shown, delays = begin(), list(states), 0
-    outcome: Any = None
-    try:
-        while True:
-            step = operation.send(outcome)
-            if isinstance(step, Delay):
-                delays += 1
-                outcome = None
-                continue
-            assert isinstance(step, tuple), step
-            (rpc,) = step
-            outcome = [start_outcome if "Start" in rpc.method else status_of(shown.pop(0))]
-    except StopIteration as ended:
-        answer: ContainerObserved = ended.value
-        return answer, delays
+    shown, delays = list(states), 0
+
+    def outcome_of(step: Any) -> object:
+        nonlocal delays
+        if isinstance(step, Delay):
+            delays += 1
+            return None
+        return start_outcome if "Start" in step.method else status_of(shown.pop(0))
+
+    return carried_out(begin(), outcome_of), delays
 
 
 def status_of(state: cri.ContainerState) -> cri.ContainerStatusResponse:
@@ -60,27 +56,27 @@ def status_of(state: cri.ContainerState) -> cri.ContainerStatusResponse:
 
 
 def test_one_that_starts_is_looked_at_once() -> None:
-    answer, delays = carried_out(cri.StartContainerResponse(), RUNNING)
+    answer, delays = started(cri.StartContainerResponse(), RUNNING)
     assert (answer.state, delays) == (ContainerState.RUNNING, 0)
 
 
 def test_one_that_cannot_start_is_answered_as_the_runtime_shows_it() -> None:
-    answer, delays = carried_out(REFUSED, EXITED)
+    answer, delays = started(REFUSED, EXITED)
     assert (answer.state, delays) == (ContainerState.EXITED, 0)
 
 
 def test_one_that_stays_created_was_refused() -> None:
     with pytest.raises(RpcError, match="no such command"):
-        carried_out(REFUSED, CREATED)
+        started(REFUSED, CREATED)
 
 
 @pytest.mark.parametrize("becomes", [RUNNING, EXITED])
 def test_a_start_that_another_process_began_is_waited_for(becomes: cri.ContainerState) -> None:
-    answer, delays = carried_out(STARTING, CREATED, CREATED, becomes)
+    answer, delays = started(STARTING, CREATED, CREATED, becomes)
     assert answer.state is not ContainerState.CREATED
     assert delays == 2
 
 
 def test_a_start_that_another_process_began_is_not_waited_for_without_end() -> None:
     with pytest.raises(RpcError, match="already in starting state"):
-        carried_out(STARTING, *[CREATED] * (LOOKS_AT_A_START + 1))
+        started(STARTING, *[CREATED] * (LOOKS_AT_A_START + 1))
