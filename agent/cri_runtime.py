@@ -17,14 +17,13 @@ from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, capacity, written
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER
-from actors.runtime_classes.keeper import RUNTIME_CLASS_KEEPER
 from actors.volumes.keeper_parts import VOLUME_KEEPER, VolumeKeeperMessage
 from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from agent.edges import ContainerEdges, Edges
 from agent.node_view import node_resources
 from agent.probe_loops import make_loop, probe_loop_memory
-from kernel import Address, AnySpec, Port, isolated
+from kernel import Address, AnySpec, Followable, Port, isolated
 from manifests.requests import Amounts
 from messages.container_logs import DescribeContainerLogs
 from messages.container_runtime_health import DescribeContainerRuntime
@@ -33,6 +32,7 @@ from messages.images import DescribeImages
 from messages.node import RuntimeHasNews
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
+from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from probes.watching import ProbesToRun
 from runtimes.cgroups.opening import open_cgroups
 from runtimes.cgroups.options import CgroupOptions
@@ -91,6 +91,8 @@ class CriEdges:
     """Returns who posts events."""
     node: Callable[[], Port[RuntimeHasNews] | None]
     """Returns who reports the Node."""
+    runtime_classes: Followable[RuntimeClasses, RuntimeHandlers] | None
+    """Those of the cluster."""
     addresses: Callable[[], tuple[str, ...]]
     """Returns the machine's addresses at present. On any thread."""
     sandbox_begins: Callable[[], Callable[[], None]]
@@ -129,7 +131,6 @@ class CriComposition:
         self._directories = PodDirectoriesOnDisk(
             str(settings.root_dir.absolute()), self._disk, self._volume_keeper
         )
-        self._is_joined = settings.cluster is not None
         self._pods = RuntimeMemory()
         self._hooks = HookMemory()
         self._probes = probe_loop_memory()
@@ -240,12 +241,11 @@ class CriComposition:
 
     def _make_containers(self) -> CriRuntime:
         images = self._address(IMAGE_KEEPER)
-        classes = self._address(RUNTIME_CLASS_KEEPER) if self._is_joined else None
         ports = CriPorts(
             me=self._address(CRI_CONTAINERS),
             images=images,
             events=self._edges.events(),
-            runtime_classes=classes,
+            runtime_classes=self._edges.runtime_classes,
             node=self._edges.node(),
             endpoint=self._where,
         )

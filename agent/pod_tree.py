@@ -33,11 +33,13 @@ from agent.probe_loops import make_loop
 from agent.provider_runtime import ProviderRuntime
 from agent.runtime_record import POD_RECORDS
 from agent.volume_tree import VolumeEdges, VolumeTree
-from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
+from kernel import Address, AnySpec, DynamicSpec, Level, Port, SupervisorSpec, isolated
 from messages.api import CallApi
 from messages.events import PostEvent
 from messages.node import RuntimeHasNews
 from messages.pods import SourceName
+from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
+from messages.services import ClusterServices, ServicesIn
 from runtimes.hollow.core import HollowCore
 from settings.agent import Settings
 from settings.runtime import RuntimeKind, RuntimeSettings
@@ -63,6 +65,7 @@ class PodTree:
         self._edges = edges
         self._is_provider = runtime.kind is RuntimeKind.PROVIDER
         self._logs_steps = runtime.kind is not RuntimeKind.HOLLOW
+        self._runtime_classes: Level[RuntimeClasses, RuntimeHandlers] = Level()
         self._runtime = self._composed(settings, runtime, sources)
         self.machine = DescribedMachine(machine=edges.machine, told=self._runtime.node)
         """The machine, as the runtime describes it."""
@@ -73,6 +76,7 @@ class PodTree:
         self._keeper_memory.workers_at_once = edges.outside.bounds.workers
         self._status_memory = StatusMemory()
         self._service_memory = ServiceMemory()
+        self._services: Level[ServicesIn, ClusterServices | None] = Level()
         self._runtime_class_memory = RuntimeClassMemory()
         self._follows_services = settings.cluster is not None and self._runtime.uses_services()
         self._volumes = self._volume_tree(settings, runtime)
@@ -131,7 +135,7 @@ class PodTree:
         if runtime.containers is not None:
             from agent.cri_runtime import CriComposition, CriEdges  # noqa: PLC0415  # see there what it costs
 
-            machine = self._edges.machine
+            machine, is_joined = self._edges.machine, settings.cluster is not None
             return CriComposition(
                 settings,
                 runtime.containers,
@@ -139,6 +143,7 @@ class PodTree:
                 CriEdges(
                     events=self._events,
                     node=self._reporter,
+                    runtime_classes=self._runtime_classes if is_joined else None,
                     addresses=CurrentAddresses(machine.addresses),
                     sandbox_begins=self._edges.last_calls.begin,
                     outside=outside,
@@ -198,14 +203,14 @@ class PodTree:
         api = self._edges.api()
         assert api is not None  # noqa: S101  # else there is no such child
         me = self._address(RUNTIME_CLASS_KEEPER)
-        ports = RuntimeClassPorts(watches=api.watches, me=me)
+        ports = RuntimeClassPorts(watches=api.watches, me=me, classes=self._runtime_classes)
         return RuntimeClassKeeper(ports, self._runtime_class_memory)
 
     def _make_services(self) -> ServiceKeeper:
         api = self._edges.api()
         assert api is not None  # noqa: S101  # else there is no such child
         me = self._address(SERVICE_KEEPER)
-        ports = ServicePorts(watches=api.watches, events=api.events, me=me)
+        ports = ServicePorts(watches=api.watches, events=api.events, me=me, services=self._services)
         return ServiceKeeper(self._node_name, ports, self._service_memory)
 
     def _make_rollouts(self) -> RolloutKeeper:
@@ -247,14 +252,13 @@ class PodTree:
 
     def _worker_ports(self) -> WorkerPorts:
         keeper, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
-        services = self._address(SERVICE_KEEPER) if self._follows_services else None
         probes, rollouts = self._address(PROBE_KEEPER), self._address(ROLLOUT_KEEPER)
         return WorkerPorts(
             keeper=keeper,
             runtime=self._runtime.port(),
             statuses=statuses,
             objects=self._edges.objects(),
-            services=services,
+            services=self._services if self._follows_services else None,
             volumes=self._volumes.port() if self._volumes is not None else None,
             rollouts=rollouts,
             restarts_containers=not self._is_provider,

@@ -136,8 +136,7 @@ class Level(Followable[K, T]):
     ended changes nothing.
     """
 
-    def __init__(self, owner: Port[Any] | None = None) -> None:
-        """``owner`` is the address that is told ``KeyFollowed``; None if nobody needs to know."""
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._keys: dict[K, _Kept[T]] = {}
         self._tokens: dict[Cell[Any], _Token] = {}
@@ -145,11 +144,22 @@ class Level(Followable[K, T]):
         self._looks = 0
         self._to_tell: list[_Token] = []
         """Tokens to be put into mailboxes once the lock is released."""
-        self._owner = None if owner is None else _Token(self, _cell_of(owner))
-        if self._owner is not None:
-            self._owner.cell.join(self)
+        self._owner: _Token | None = None
 
     # --- the owner -------------------------------------------------------------------------------------
+
+    def own(self, owner: Port[Any]) -> None:
+        """Tell ``owner``, an address, from now on who follows. May repeat: owners call it in ``started``."""
+        cell = _cell_of(owner)
+        with self._lock:
+            if self._owner is not None and self._owner.cell is cell:
+                return
+            self._owner = _Token(self, cell)
+            cell.join(self)
+            for key, kept in self._keys.items():
+                if kept.followers:
+                    self._mark(self._owner, key)
+        self._tell()
 
     def set(self, key: K, value: T, *, proven: int = 0) -> None:
         """Make ``value`` the present one, in a handler of the owner. An equal one is told to nobody.

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from messages.port import Port
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeClassesAre:
-    """All RuntimeClasses. Complete; told as soon as they are known, and whenever they change; may repeat."""
-
-    handlers: Mapping[str, str]
-    """The handler of each, by its name. While the API server is away, as they were last."""
+from typing import Final, TypeAlias
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowRuntimeClasses:
-    """Subscribes to every ``RuntimeClassesAre``. Outlives crashes on both sides; may repeat."""
+@dataclass(frozen=True, slots=True)
+class RuntimeClasses:
+    """What who runs containers follows: all RuntimeClasses. There is one such key, ``RUNTIME_CLASSES``."""
 
-    subscriber: Port[RuntimeClassesAre]
+
+RUNTIME_CLASSES: Final = RuntimeClasses()
+RuntimeHandlers: TypeAlias = Mapping[str, str]
+"""Its value: the handler of each class, by its name. While the API server is away, as they were last."""

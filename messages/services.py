@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from messages.port import Port
-
 
 class ClusterPort(NamedTuple):
     """One port of a Service."""
@@ -33,40 +31,14 @@ ClusterServices: TypeAlias = tuple[ClusterService, ...]
 """By name. Shared between actors, and the identical tuple while nothing changes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServicesAre:
-    """The Services that pods of one namespace are told of. Complete; may repeat.
+@dataclass(frozen=True, slots=True)
+class ServicesIn:
+    """What a worker follows: the Services that pods of one namespace are told of.
 
-    Told as soon as they are known, and whenever they are other ones.
+    Their value is complete: those of the namespace, and ``kubernetes`` in ``default``. While the API server
+    is away they are as they were last. None if this node may not know them, and never did: nobody need wait
+    for them.
     """
 
-    namespace: str
-    """Empty for pods that want to know of no namespace's."""
-    services: ClusterServices
-    """Its own, and ``kubernetes`` in ``default``. While the API server is away, as they were last."""
-    is_known: bool = True
-    """False if this node may not know them, and never did: nobody need wait for them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowServices:
-    """Subscribes to the ``ServicesAre`` of one namespace.
-
-    A subscription outlives crashes on both sides. One that repeats is told what is known once more.
-    """
-
-    subscriber: Port[ServicesAre]
     namespace: str
     """Empty for ``kubernetes`` in ``default`` alone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnfollowServices:
-    """Ends a subscription. Facts that are on their way may still arrive. May repeat."""
-
-    subscriber: Port[ServicesAre]
-    namespace: str
-
-
-ServicesMessage: TypeAlias = FollowServices | UnfollowServices
-"""What the keeper of Services hears from others."""

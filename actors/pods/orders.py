@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from actors.pods.records import PodKept
-from kernel import Key
+from kernel import Key, LevelIs
 from messages.change_hooks import RolloutGranted
 from messages.objects import ObjectFact, ObjectRead
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
 from messages.probing import ProbesFact, ProbesSay
-from messages.services import ServicesAre
+from messages.services import ClusterServices, ServicesIn
 from messages.statuses import PodFailure
 from messages.units import Seconds
 from messages.volumes import ReleaseAnswer, VolumesAre
@@ -90,6 +91,9 @@ class DeadlineDue:
     """Timer: the pod may have been active for as long as it may be."""
 
 
+ServicesLevelIs: TypeAlias = LevelIs[ServicesIn, ClusterServices | None]
+"""Tells the Services of the pod's namespace."""
+
 PodWorkerMessage = (
     PodWish
     | PodObserved
@@ -98,7 +102,7 @@ PodWorkerMessage = (
     | RepeatStatus
     | CommandAgain
     | ObjectsDue
-    | ServicesAre
+    | ServicesLevelIs
     | ServicesDue
     | VolumesAre
     | ReleaseAnswer
@@ -135,8 +139,6 @@ def _newest(message: PodWorkerMessage) -> str | None:
     """Name the messages of which only the newest matters."""
     if isinstance(message, PodObserved):
         return "observed"
-    if isinstance(message, ServicesAre):
-        return "services"
     if isinstance(message, VolumesAre):
         return "volumes"
     if isinstance(message, ProbesSay):

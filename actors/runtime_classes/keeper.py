@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 import structlog
 from typing_extensions import override
 
-from kernel import Key, PooledActor, Port
+from kernel import Key, KeyFollowed, Level, PooledActor, Port
 from messages.api import FailureKind
 from messages.pods import JsonObject
-from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
+from messages.runtime_classes import RUNTIME_CLASSES, RuntimeClasses, RuntimeHandlers
 from messages.watches import (
     ObjectOp,
     ObjectsAre,
@@ -24,13 +24,13 @@ from messages.watches import (
     WatchTarget,
 )
 
-RUNTIME_CLASSES: Final = WatchTarget(path="/apis/node.k8s.io/v1/runtimeclasses")
+WATCHED: Final = WatchTarget(path="/apis/node.k8s.io/v1/runtimeclasses")
 _FOR_GOOD: Final = frozenset({FailureKind.FORBIDDEN, FailureKind.NOT_FOUND})
 """Failures that last until somebody changes the cluster."""
 
 _log = structlog.get_logger("runtime-classes")
 
-RuntimeClassMessage: TypeAlias = FollowRuntimeClasses | WatchFact
+RuntimeClassMessage: TypeAlias = KeyFollowed[RuntimeClasses] | WatchFact
 
 RUNTIME_CLASS_KEEPER: Final = Key[RuntimeClassMessage]("runtime-classes")
 
@@ -42,6 +42,8 @@ class RuntimeClassPorts:
     watches: Port[Watch]
     me: Port[WatchFact]
     """Its own address, which stays valid when it is restarted."""
+    classes: Level[RuntimeClasses, RuntimeHandlers]
+    """What it owns, and who runs containers follows."""
 
 
 @dataclass(slots=True)
@@ -50,16 +52,15 @@ class RuntimeClassMemory:
 
     handlers: dict[str, str] | None = None
     """None until they were listed."""
-    followers: dict[Port[RuntimeClassesAre], None] = field(default_factory=dict)
     is_trouble_said: bool = False
 
 
 class RuntimeClassKeeper(PooledActor[RuntimeClassMessage]):
     """Follows all RuntimeClasses of the cluster by one watch. There are few, and they hardly change.
 
-    Owns: what is known of them, and who is told.
-    Hears: ``FollowRuntimeClasses``; ``WatchFact``.
-    Tells: the keeper of watches ``Watch`` at the first follower; followers ``RuntimeClassesAre``.
+    Owns: the level of what is known of them.
+    Hears: ``KeyFollowed`` of that level; ``WatchFact``.
+    Tells: the keeper of watches ``Watch`` at the first follower; followers by the level.
     Fails when: there is a bug. A RuntimeClass that cannot be read is as if it were not there.
 
     Order: what is told is complete, and the newest comes last. Repetition: every message may repeat. A life
@@ -70,21 +71,20 @@ class RuntimeClassKeeper(PooledActor[RuntimeClassMessage]):
     def __init__(self, ports: RuntimeClassPorts, memory: RuntimeClassMemory) -> None:
         self._ports = ports
         self._memory = memory
+        self._is_watched = False
 
     @override
     def started(self) -> None:
-        if self._memory.followers:
+        self._ports.classes.own(self._ports.me)
+        if self._ports.classes.followed():
             self._watch()
 
     @override
     def receive(self, message: RuntimeClassMessage, /) -> None:
         memory = self._memory
         match message:
-            case FollowRuntimeClasses(subscriber=subscriber):
-                if not memory.followers:
-                    self._watch()
-                memory.followers[subscriber] = None
-                self._tell((subscriber,))
+            case KeyFollowed():
+                self._watch()
             case ObjectsAre(objects=objects):
                 memory.is_trouble_said = False
                 found = (_class_of(each) for each in objects)
@@ -101,7 +101,9 @@ class RuntimeClassKeeper(PooledActor[RuntimeClassMessage]):
                 assert_never(message)
 
     def _watch(self) -> None:
-        self._ports.watches.tell(Watch(target=RUNTIME_CLASSES, subscriber=self._ports.me))
+        if not self._is_watched:
+            self._is_watched = True
+            self._ports.watches.tell(Watch(target=WATCHED, subscriber=self._ports.me))
 
     def _take_change(self, op: ObjectOp, document: JsonObject) -> None:
         name = _name_of(document)
@@ -118,15 +120,8 @@ class RuntimeClassKeeper(PooledActor[RuntimeClassMessage]):
         self._take(handlers)
 
     def _take(self, handlers: dict[str, str]) -> None:
-        if handlers != self._memory.handlers:
-            self._memory.handlers = handlers
-            self._tell(self._memory.followers)
-
-    def _tell(self, followers: Iterable[Port[RuntimeClassesAre]]) -> None:
-        if self._memory.handlers is not None:
-            fact = RuntimeClassesAre(handlers=self._memory.handlers)
-            for follower in followers:
-                follower.tell(fact)
+        self._memory.handlers = handlers
+        self._ports.classes.set(RUNTIME_CLASSES, handlers)
 
 
 def _class_of(document: JsonObject) -> tuple[str, str] | None:

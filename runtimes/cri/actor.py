@@ -12,11 +12,11 @@ from typing import Any, Final, assert_never
 import structlog
 from typing_extensions import override
 
-from kernel import Failure, Operation, PooledActor
+from kernel import Failure, LevelIs, Operation, PooledActor, Unset
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.pod_runtime import DescribeRuntime
 from messages.pods import PodUid
-from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
+from messages.runtime_classes import RUNTIME_CLASSES
 from messages.units import Seconds
 from runtimes.container_runtime import (
     AskContainer,
@@ -83,8 +83,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     Owns: what is known of sandboxes and containers; the requests in progress; the stream of events.
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
-    of work on the disk; events (coalesced per container, but exits); ``RuntimeClassesAre`` and
-    ``ForgetPodsBut`` (both coalesced); its own timers.
+    of work on the disk; events (coalesced per container, but exits); RuntimeClasses (``LevelIs``);
+    ``ForgetPodsBut`` (coalesced); its own timers.
     Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
     the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, whenever the
     runtime is there again, and when the network is ready or not any more, ``PodContainersAre`` for each pod
@@ -125,8 +125,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._audience.tell_everything()
         self._connection.start()
         if self._ports.runtime_classes is not None:
-            follow = FollowRuntimeClasses(subscriber=self._ports.me)
-            self._ports.runtime_classes.tell(follow)
+            self._ports.runtime_classes.follow(RUNTIME_CLASSES, self._ports.me)
         self.after(HEALTH_EVERY, HealthDue())
         self._set_alarm()
 
@@ -141,8 +140,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._take_stream(message)
             case FollowContainers(subscriber=subscriber):
                 self._audience.follow(subscriber)
-            case RuntimeClassesAre(handlers=handlers):
-                self._memory.runtime_classes = handlers
+            case LevelIs(value=handlers):
+                self._memory.runtime_classes = None if isinstance(handlers, Unset) else handlers
             case ForgetPodsBut(known=known):
                 self._forget_but(known)
             case DescribeRuntime() | DescribeContainerRuntime():

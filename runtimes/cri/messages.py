@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from kernel import Key, OperationsMemory, Port
+from kernel import Followable, Key, LevelIs, OperationsMemory, Port
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
 from messages.node import RuntimeHasNews
 from messages.pods import PodUid
-from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
+from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from messages.units import Seconds
 from runtimes.container_runtime import (
     AskContainer,
@@ -89,7 +89,7 @@ CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | StreamDue | Health
 CriRuntimeMessage: TypeAlias = (
     ContainerRuntimeMessage
     | DescribeContainerRuntime
-    | RuntimeClassesAre
+    | LevelIs[RuntimeClasses, RuntimeHandlers]
     | StreamTold
     | StreamEnded
     | ForgetPodsBut
@@ -104,8 +104,6 @@ def _name_of(message: CriRuntimeMessage) -> Hashable | None:
     match message:
         case StreamTold(stream=stream, happened=happened):
             return StreamTold, stream, happened and (happened.id, happened.exited)
-        case RuntimeClassesAre():
-            return RuntimeClassesAre
         case ForgetPodsBut():
             return ForgetPodsBut
         case _:
@@ -124,8 +122,8 @@ class CriPorts:
     images: Port[CallRuntime]
     """Who finds and pulls images."""
     events: Port[PostEvent] | None = None
-    runtime_classes: Port[FollowRuntimeClasses] | None = None
-    """Who knows them; None for an agent without a cluster, which has none."""
+    runtime_classes: Followable[RuntimeClasses, RuntimeHandlers] | None = None
+    """Those of the cluster; None for an agent without a cluster, which has none."""
     node: Port[RuntimeHasNews] | None = None
     """Who reports the Node; None for an agent without a cluster."""
     endpoint: Callable[[], str] = str

@@ -136,7 +136,8 @@ class Play:
             ),
         )
         self.system = ActorSystem(tree, clock=self.clock, runtime=self.steps)
-        self.level: Level[str, int] = Level(self.system.address(OWNER))
+        self.level: Level[str, int] = Level()
+        self.level.own(self.system.address(OWNER))
         self.system.start()
 
     def port(self, name: str) -> Any:
@@ -416,7 +417,8 @@ def test_an_owner_whose_address_opens_again_is_told_who_follows() -> None:
     play.joins("f0")
     play.joins("f1")
     play.calms_down()
-    level: Level[str, int] = Level(play.port("f0"))
+    level: Level[str, int] = Level()
+    level.own(play.port("f0"))
     play.goes("f0")
     level.follow("a", play.port("f1"))
     play.joins("f0")

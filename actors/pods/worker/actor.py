@@ -32,14 +32,13 @@ from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.probes import WorkerProbes, worker_probes
 from actors.pods.worker.supply import WorkerSupply
-from kernel import PooledActor, Port
+from kernel import LevelIs, PooledActor, Port
 from messages.change_hooks import RolloutGranted
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved
 from messages.pods import TERMINAL_PHASES, Pod
 from messages.probing import ProbesAgain, ProbesSay
-from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.volumes import ReleaseAnswer, VolumesAre, VolumesGone, VolumesStay
 from stores.statuses.phase import phase_of
@@ -66,12 +65,12 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     Owns: the life of one pod, and its last status.
     Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``, ``ObjectFact``,
-    ``ServicesAre``; ``VolumesAre``, ``ReleaseAnswer``; ``ProbesSay``; ``ContainersSignalled``,
+    Services (``LevelIs``); ``VolumesAre``, ``ReleaseAnswer``; ``ProbesSay``; ``ContainersSignalled``,
     ``RolloutGranted``; ``PodKept``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
     ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
-    the keeper of Services ``FollowServices``, if the runtime uses them; the keeper of volumes ``WantVolumes``
+    (it follows Services, if the runtime uses them); the keeper of volumes ``WantVolumes``
     and ``ReleaseVolumes``, if there is one; the keeper of probes ``WantProbes`` and ``ReleaseProbes`` for a
     pod that has any; the keeper of records ``KeepPod``, for the end of a pod before it stops the rest; the
     runtime ``SignalContainers``, and the keeper of rollouts ``RolloutMessage``, when an object has changed
@@ -129,7 +128,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._take(message)
             case PodObserved():
                 self._observe(message)
-            case ObjectRead() | ObjectChanged() | ObjectsDue() | ServicesAre() | ServicesDue():
+            case ObjectRead() | ObjectChanged() | ObjectsDue() | LevelIs() | ServicesDue():
                 self._take_need(message)
             case VolumesAre() | VolumesGone() | VolumesStay() | VolumesOverdue():
                 self._take_volumes(message)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
-from actors.pods.orders import ObjectsDue, ServicesDue
+from actors.pods.orders import ObjectsDue, ServicesDue, ServicesLevelIs
 from actors.pods.record_pages import ObjectVersion
 from actors.pods.worker.needed_objects import needed_objects
 from actors.pods.worker.object_reading import ObjectReading
 from actors.pods.worker.parts import WorkerPorts
 from actors.pods.worker.service_following import ServiceFollowing
-from kernel import Port, Timer
+from kernel import LevelIs, Port, Timer
 from messages.objects import ObjectChanged, ObjectFact, ObjectId, ObjectRead, ObjectValue
 from messages.pods import Pod
-from messages.services import ClusterServices, ServicesAre
+from messages.services import ClusterServices
 from messages.units import Seconds
 from messages.volumes import PodVolume
 
-NeedFact: TypeAlias = ObjectRead | ObjectChanged | ObjectsDue | ServicesAre | ServicesDue
+NeedFact: TypeAlias = ObjectRead | ObjectChanged | ObjectsDue | ServicesLevelIs | ServicesDue
 """What a worker hears of what its pod needs."""
 
 
@@ -46,7 +46,7 @@ class WorkerNeeds:
     def __init__(
         self,
         ports: WorkerPorts,
-        me: Port[ObjectRead | ObjectFact | ServicesAre],
+        me: Port[ObjectRead | ObjectFact | ServicesLevelIs],
         after: Callable[[Seconds, ObjectsDue | ServicesDue], Timer],
     ) -> None:
         # Whoever makes volumes reads what their files are.
@@ -83,12 +83,12 @@ class WorkerNeeds:
                 self._objects.note_change(wanted)
             case ObjectsDue():
                 self._objects.read_again()
-            case ServicesAre():
+            case LevelIs():
                 if self._services is not None:
                     self._services.note(fact)
             case ServicesDue():
                 if self._services is not None:
-                    self._services.ask_again()
+                    self._services.wait_no_longer()
             case _:
                 assert_never(fact)
 

@@ -15,12 +15,12 @@ from actors.pods.records import KeepPod
 from actors.pods.worker.hook_memory import HooksMemory
 from actors.pods.worker.object_reading import ObjectManagers
 from actors.pods.worker.wanted_probes import ProbesMemory
-from kernel import Port
+from kernel import Followable, Port
 from messages.change_hooks import RolloutMessage
 from messages.events import PostEvent
 from messages.pod_runtime import ForgetPod, RunPod, SignalContainers, StopPod
 from messages.probing import ProbesMessage
-from messages.services import ServicesMessage
+from messages.services import ClusterServices, ServicesIn
 from messages.statuses import PodCondition, PodStatus, PodStatusIs
 from messages.volumes import VolumeMessage
 
@@ -33,8 +33,8 @@ class WorkerPorts:
     runtime: Port[RunPod | StopPod | ForgetPod | SignalContainers]
     statuses: Port[PodStatusIs]
     objects: ObjectManagers
-    services: Port[ServicesMessage] | None = None
-    """Who follows Services; None where nobody knows any, and where the runtime has no use for them."""
+    services: Followable[ServicesIn, ClusterServices | None] | None = None
+    """The Services of the cluster; None where nobody knows any, and where the runtime has no use for them."""
     volumes: Port[VolumeMessage] | None = None
     """Who makes volumes; None where the runtime does that itself, or pods have none."""
     rollouts: Port[RolloutMessage] | None = None

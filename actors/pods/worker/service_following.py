@@ -11,15 +11,13 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.pods.orders import ServicesDue
-from kernel import Port, Timer
+from kernel import Followable, LevelIs, Port, Timer, Unset
 from messages.pods import Pod
-from messages.services import ClusterServices, FollowServices, ServicesAre, UnfollowServices
+from messages.services import ClusterServices, ServicesIn
 from messages.units import Seconds
 
 KNOWN_WITHIN: Final = Seconds(3.0)
 """How long the first start of a pod waits for Services. It goes without them after that."""
-ASKED_AGAIN_AFTER: Final = Seconds(30.0)
-"""How long after a question that nobody answered it is repeated: it may have been lost in a crash."""
 
 
 class ServiceFollowing:
@@ -27,14 +25,14 @@ class ServiceFollowing:
 
     def __init__(
         self,
-        keeper: Port[FollowServices | UnfollowServices],
-        me: Port[ServicesAre],
+        level: Followable[ServicesIn, ClusterServices | None],
+        me: Port[LevelIs[ServicesIn, ClusterServices | None]],
         after: Callable[[Seconds, ServicesDue], Timer],
     ) -> None:
-        self._keeper = keeper
+        self._level = level
         self._me = me
         self._after = after
-        self._namespace: str | None = None
+        self._followed: ServicesIn | None = None
         """What is followed; None for nothing yet."""
         self._timer: Timer | None = None
         self._is_waited_for = False
@@ -52,41 +50,33 @@ class ServiceFollowing:
 
         A static pod does not wait: it runs even where there is no API server.
         """
-        if self._namespace is None:
-            self._namespace, self._is_waited_for = _followed_by(pod), not pod.is_static
-            self._ask(self._namespace)
+        if self._followed is None:
+            self._followed, self._is_waited_for = _followed_by(pod), not pod.is_static
+            self._level.follow(self._followed, self._me)
+            if self._is_waited_for:
+                self._timer = self._after(KNOWN_WITHIN, ServicesDue())
 
     def end(self, pod: Pod) -> None:
         """Follow nothing any more. May repeat, also in a life that never began to."""
-        self._keeper.tell(UnfollowServices(subscriber=self._me, namespace=_followed_by(pod)))
-        self._namespace = None
-        self._cancel()
+        self._level.leave(_followed_by(pod), self._me)
+        self._followed = None
+        self.wait_no_longer()
 
-    def note(self, told: ServicesAre) -> None:
+    def note(self, told: LevelIs[ServicesIn, ClusterServices | None]) -> None:
         """Note what is told."""
-        if told.namespace == self._namespace:
-            self.services, self._is_told = told.services, True
-            self._cancel()
+        if told.key == self._followed and not isinstance(told.value, Unset):
+            self.services, self._is_told = told.value or (), True
+            self.wait_no_longer()
 
-    def ask_again(self) -> None:
-        """Wait no longer, but ask once more."""
-        self._timer, self._is_waited_for = None, False
-        if self._namespace is not None and not self._is_told:
-            self._ask(self._namespace)
-
-    def _ask(self, namespace: str) -> None:
-        self._keeper.tell(FollowServices(subscriber=self._me, namespace=namespace))
-        if self._timer is None:
-            delay = KNOWN_WITHIN if self._is_waited_for else ASKED_AGAIN_AFTER
-            self._timer = self._after(delay, ServicesDue())
-
-    def _cancel(self) -> None:
+    def wait_no_longer(self) -> None:
+        """Have the pod start without them, if nothing was told."""
+        self._is_waited_for = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
-def _followed_by(pod: Pod) -> str:
-    """Return the namespace that ``pod`` is told of; empty if it wants to know of none."""
+def _followed_by(pod: Pod) -> ServicesIn:
+    """Return what ``pod`` is told of: only the API server's Service if it wants to know of none."""
     links = (pod.document.get("spec") or {}).get("enableServiceLinks")
-    return "" if links is False else pod.namespace
+    return ServicesIn("" if links is False else pod.namespace)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import assert_never
 
-from actors.pods.orders import ObjectsDue, PodWish, ServicesDue, VolumesOverdue
+from actors.pods.orders import (
+    ObjectsDue,
+    PodWish,
+    ServicesDue,
+    ServicesLevelIs,
+    VolumesOverdue,
+)
 from actors.pods.record_pages import ObjectVersion
 from actors.pods.worker.needs import NO_SUPPLIES, NeedFact, Supplies, WorkerNeeds, needs_anything
 from actors.pods.worker.news import WorkerNews
@@ -15,7 +21,6 @@ from kernel import Port, Timer
 from messages.objects import ObjectFact, ObjectId, ObjectRead, ObjectValue
 from messages.pod_runtime import PodTrouble
 from messages.pods import Pod
-from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
 from messages.volumes import ReleaseAnswer, VolumesAre, VolumesGone, VolumesStay
@@ -28,7 +33,7 @@ class WorkerSupply:
         self,
         ports: WorkerPorts,
         memory: WorkerMemory,
-        me: Port[ObjectRead | ObjectFact | ServicesAre | VolumesAre | ReleaseAnswer],
+        me: Port[ObjectRead | ObjectFact | ServicesLevelIs | VolumesAre | ReleaseAnswer],
         after: Callable[[Seconds, ObjectsDue | ServicesDue | VolumesOverdue], Timer],
     ) -> None:
         self._ports = ports

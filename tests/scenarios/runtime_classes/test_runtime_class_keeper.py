@@ -9,16 +9,16 @@ import pytest
 
 from actors.runtime_classes.keeper import (
     RUNTIME_CLASS_KEEPER,
-    RUNTIME_CLASSES,
+    WATCHED,
     RuntimeClassKeeper,
     RuntimeClassMemory,
     RuntimeClassMessage,
     RuntimeClassPorts,
 )
-from kernel import Runtime, SupervisorSpec, isolated
+from kernel import Level, Runtime, SupervisorSpec, isolated
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.pods import JsonObject
-from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
+from messages.runtime_classes import RUNTIME_CLASSES, RuntimeClasses, RuntimeHandlers
 from messages.watches import (
     ObjectOp,
     ObjectsAre,
@@ -27,11 +27,12 @@ from messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
+from tests.support.kernel.followers import Followers
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
 
 WATCH_FAILED = WatchFailed(
-    target=RUNTIME_CLASSES,
+    target=WATCHED,
     failure=ApiFailure(
         kind=FailureKind.FORBIDDEN, retry=Retry.NEVER, sentence="cannot list runtimeclasses"
     ),
@@ -44,26 +45,28 @@ class ClassStage:
     def __init__(self, runtime: Runtime) -> None:
         self.watches: Probe[Watch] = Probe()
         self.memory = RuntimeClassMemory()
+        self._followers = Followers()
         keeper = isolated(RUNTIME_CLASS_KEEPER, self._make)
-        self.play = Stage(SupervisorSpec(name="root", children=(keeper,)), runtime)
+        children = (keeper, *self._followers.actors())
+        self.play = Stage(SupervisorSpec(name="root", children=children), runtime)
+        self.level: Level[RuntimeClasses, RuntimeHandlers] = Level()
         self.me = self.play.port(RUNTIME_CLASS_KEEPER)
 
     def _make(self) -> RuntimeClassKeeper:
-        return RuntimeClassKeeper(RuntimeClassPorts(watches=self.watches, me=self.me), self.memory)
+        ports = RuntimeClassPorts(watches=self.watches, me=self.me, classes=self.level)
+        return RuntimeClassKeeper(ports, self.memory)
 
     def hears(self, *messages: RuntimeClassMessage) -> None:
         self.play.tell_all(RUNTIME_CLASS_KEEPER, *messages)
 
-    def follow(self) -> Probe[RuntimeClassesAre]:
-        follower = Probe[RuntimeClassesAre]()
-        self.hears(FollowRuntimeClasses(subscriber=follower))
-        return follower
+    def follow(self) -> Probe[RuntimeHandlers]:
+        return self._followers.follow(self.play, self.level, RUNTIME_CLASSES)
 
     def lists(self, *classes: JsonObject) -> None:
-        self.hears(ObjectsAre(target=RUNTIME_CLASSES, objects=classes, resource_version="1"))
+        self.hears(ObjectsAre(target=WATCHED, objects=classes, resource_version="1"))
 
     def changes(self, op: ObjectOp, document: JsonObject) -> None:
-        self.hears(WatchEvent(target=RUNTIME_CLASSES, op=op, object=document))
+        self.hears(WatchEvent(target=WATCHED, op=op, object=document))
 
 
 @pytest.fixture
@@ -78,15 +81,15 @@ def runtime_class(name: str, handler: Any = "runc") -> JsonObject:
     return {"metadata": {"name": name}, "handler": handler}
 
 
-def told(follower: Probe[RuntimeClassesAre]) -> list[Mapping[str, str]]:
-    return [each.handlers for each in follower.drain()]
+def told(follower: Probe[RuntimeHandlers]) -> list[Mapping[str, str]]:
+    return list(follower.drain())
 
 
 def test_they_are_followed_by_one_watch_once_somebody_asks(classes: ClassStage) -> None:
     classes.watches.expect_silence()
     classes.follow()
     classes.follow()
-    classes.watches.expect(Watch(target=RUNTIME_CLASSES, subscriber=classes.me))
+    classes.watches.expect(Watch(target=WATCHED, subscriber=classes.me))
     classes.watches.expect_silence()
 
 
@@ -132,7 +135,7 @@ def test_a_node_that_may_not_read_them_says_so_once_until_it_may(
     classes: ClassStage, logs: list[MutableMapping[str, Any]]
 ) -> None:
     follower = classes.follow()
-    recovered = WatchRecovered(target=RUNTIME_CLASSES)
+    recovered = WatchRecovered(target=WATCHED)
     classes.hears(WATCH_FAILED, WATCH_FAILED, recovered, WATCH_FAILED)
     said = [each for each in logs if each["event"] == "pods with a runtime class cannot start"]
     assert len(said) == 2

@@ -27,6 +27,7 @@ from kernel import (
     AnySpec,
     DynamicMessage,
     DynamicSpec,
+    Level,
     Port,
     Runtime,
     Steps,
@@ -45,6 +46,7 @@ from messages.pod_lives import (
 )
 from messages.pod_runtime import PodTrouble
 from messages.pods import API, FILE, HTTP, Pod, PodPhase, PodUid, SourceName
+from messages.services import ClusterServices, ServicesIn
 from messages.sources import Epoch, SourceListed
 from messages.statuses import ForgetPodStatus, PodFailure, PodStatus, PodStatusIs
 from messages.units import Seconds
@@ -126,6 +128,7 @@ class LivesStage:
         self._pod_memory = PodMemory()
         self.rollouts = RolloutMemory()
         self._service_memory = ServiceMemory()
+        self.services: Level[ServicesIn, ClusterServices | None] = Level()
 
     def tree(self) -> SupervisorSpec:
         """Return the actors. ``play`` is set to where they run."""
@@ -148,7 +151,9 @@ class LivesStage:
     def _make_services(self) -> ServiceKeeper:
         assert self.world.watches is not None
         me = self.play.port(SERVICE_KEEPER)
-        ports = ServicePorts(watches=self.world.watches, events=self.world.events, me=me)
+        ports = ServicePorts(
+            watches=self.world.watches, events=self.world.events, me=me, services=self.services
+        )
         return ServiceKeeper("node", ports, self._service_memory)
 
     def _make_rollouts(self) -> RolloutKeeper:
@@ -158,14 +163,13 @@ class LivesStage:
         play, world = self.play, self.world
         keeper, runtime = play.port(POD_KEEPER), play.port(PLAIN_RUNTIME)
         pod_manager = play.port(POD_MANAGER)
-        services = play.port(SERVICE_KEEPER) if world.watches is not None else None
         rollouts = play.port(ROLLOUT_KEEPER)
         worker = WorkerPorts(
             keeper=keeper,
             runtime=runtime,
             statuses=world.statuses,
             objects={kind: world.objects.manager(kind) for kind in ObjectKind},
-            services=services,
+            services=self.services if world.watches is not None else None,
             probes=world.probes,
             volumes=world.volumes,
             rollouts=rollouts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from actors.services.keeper import (
     SERVICE_KEEPER,
@@ -14,12 +14,13 @@ from actors.services.keeper import (
     ServiceMemory,
     ServicePorts,
 )
-from kernel import Runtime, SupervisorSpec, isolated
+from kernel import Level, Runtime, SupervisorSpec, isolated
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.events import PostEvent
 from messages.pods import JsonObject
-from messages.services import FollowServices, ServicesAre, UnfollowServices
+from messages.services import ClusterServices, ServicesIn
 from messages.watches import ObjectOp, ObjectsAre, Unwatch, Watch, WatchEvent, WatchFailed
+from tests.support.kernel.followers import Followers
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
 
@@ -33,6 +34,9 @@ AWAY = ApiFailure(
 )
 
 
+Told: TypeAlias = ClusterServices | None
+
+
 class ServiceStage:
     """The keeper at work, and what it told each of the others."""
 
@@ -40,28 +44,37 @@ class ServiceStage:
         self.watches: Probe[Watch | Unwatch] = Probe()
         self.events: Probe[PostEvent] = Probe()
         self.memory = ServiceMemory()
+        self._followers = Followers()
         self.play = Stage(
-            SupervisorSpec(name="root", children=(isolated(SERVICE_KEEPER, self._make),)), runtime
+            SupervisorSpec(
+                name="root",
+                children=(
+                    isolated(SERVICE_KEEPER, self._make),
+                    *self._followers.actors(),
+                ),
+            ),
+            runtime,
         )
+        self.level: Level[ServicesIn, Told] = Level()
         self.me = self.play.port(SERVICE_KEEPER)
 
     def _make(self) -> ServiceKeeper:
-        ports = ServicePorts(watches=self.watches, events=self.events, me=self.me)
+        ports = ServicePorts(
+            watches=self.watches, events=self.events, me=self.me, services=self.level
+        )
         return ServiceKeeper("n1", ports, self.memory)
 
     def hears(self, *messages: ServiceKeeperMessage) -> None:
         """Tell all of them before any is handled."""
         self.play.tell_all(SERVICE_KEEPER, *messages)
 
-    def follow(self, namespace: str = "shop") -> Probe[ServicesAre]:
-        """Return a follower of a namespace."""
-        follower = Probe[ServicesAre]()
-        self.hears(FollowServices(subscriber=follower, namespace=namespace))
-        return follower
+    def follow(self, namespace: str = "shop") -> Probe[Told]:
+        """Return what a new follower of a namespace hears."""
+        return self._followers.follow(self.play, self.level, ServicesIn(namespace))
 
-    def unfollow(self, follower: Probe[ServicesAre], namespace: str = "shop") -> None:
-        """End the subscription of a follower."""
-        self.hears(UnfollowServices(subscriber=follower, namespace=namespace))
+    def unfollow(self, follower: Probe[Told], namespace: str = "shop") -> None:
+        """Have a follower follow this namespace no more."""
+        self._followers.leave(self.play, self.level, ServicesIn(namespace), follower)
 
     def lists(self, *services: JsonObject) -> None:
         """Have the watch list these Services."""
@@ -107,6 +120,6 @@ def event(op: ObjectOp, document: JsonObject) -> WatchEvent:
     return WatchEvent(target=SERVICES, op=op, object=document)
 
 
-def told(follower: Probe[ServicesAre]) -> list[list[str]]:
+def told(follower: Probe[Told]) -> list[list[str]]:
     """Return what a follower was told since the last call: the Services of each message."""
-    return [[f"{of.namespace}/{of.name}" for of in each.services] for each in follower.drain()]
+    return [[f"{of.namespace}/{of.name}" for of in each or ()] for each in follower.drain()]
