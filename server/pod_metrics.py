@@ -43,6 +43,10 @@ WORKING_PODS: Final[tuple[tuple[str, ...], ...]] = (
 """All values of the labels of ``kubelet_working_pods``: a kubelet shows zeros too."""
 
 
+CRASH_LOOP: Final = "CrashLoopBackOff"
+"""Why a container waits that crashes time after time. It is shown with 0, too: alerts ask for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningState:
     """What is known of the pods that run. None: nobody answered, or no pods are run."""
@@ -80,7 +84,7 @@ def pod_metrics(state: RunningState, pods: PodsDescribed | None) -> Iterable[Met
     if state.statuses is not None:
         yield from _statuses(state.statuses)
         if pods is not None:
-            yield _phases(pods.pods, state.statuses.statuses)
+            yield from _present(pods.pods, state.statuses.statuses)
 
 
 def _outside(state: RunningState) -> Iterable[Metric]:
@@ -232,11 +236,36 @@ def _statuses(statuses: StatusesDescribed) -> Iterable[Metric]:
         )
 
 
-def _phases(pods: Iterable[Pod], statuses: Mapping[PodUid, PodStatus]) -> Metric:
-    shown = (statuses.get(pod.uid) for pod in pods)
+def _present(pods: Iterable[Pod], statuses: Mapping[PodUid, PodStatus]) -> Iterable[Metric]:
+    """Yield how the pods are that this node should have."""
+    shown = [statuses.get(pod.uid) for pod in pods]
     counted = Counter(PodPhase.PENDING if each is None else each.phase for each in shown)
     values = {(phase.value,): counted[phase] for phase in PodPhase}
-    return gauge("actorlet_pods", "Pods that this node should have, by phase.", ("phase",), values)
+    yield gauge("actorlet_pods", "Pods that this node should have, by phase.", ("phase",), values)
+    running = [each for each in shown if each is not None and each.phase is PodPhase.RUNNING]
+    yield gauge(
+        "actorlet_pods_not_ready",
+        "Pods that run and are not ready.",
+        (),
+        {(): sum(not _is_ready(each) for each in running)},
+    )
+    waits = Counter(
+        (container.wait.reason,)
+        for each in shown
+        if each is not None and each.observed is not None
+        for container in each.observed.containers.values()
+        if container.wait is not None
+    )
+    yield gauge(
+        "actorlet_containers_waiting",
+        "Containers that do not run, or not yet, by reason.",
+        ("reason",),
+        {(CRASH_LOOP,): 0, **waits},
+    )
+
+
+def _is_ready(status: PodStatus) -> bool:
+    return any(each.type == "Ready" and each.status == "True" for each in status.conditions)
 
 
 def _start_seconds(starts: StartTimes) -> Metric:

@@ -40,6 +40,8 @@ NAMES = {
     "actorlet_pods_deleted": "counter",
     "kubelet_pod_start_duration_seconds": "histogram",
     "actorlet_pods": "gauge",
+    "actorlet_pods_not_ready": "gauge",
+    "actorlet_containers_waiting": "gauge",
     "actorlet_source_ready": "gauge",
     "actorlet_source_last_listed_timestamp_seconds": "gauge",
     "actorlet_manifest_verdicts": "gauge",

@@ -16,6 +16,7 @@ from messages.change_hooks import HookResult
 from messages.pods import PodPhase
 from messages.sources import Verdict
 from messages.volume_state import VolumeState
+from server.pod_metrics import CRASH_LOOP
 from tests.support.project.checkout import ROOT
 
 GROUPS: Final = yaml.safe_load((ROOT / "deploy/prometheus/alerts.yaml").read_text())["groups"]
@@ -26,6 +27,7 @@ VALUES: Final[Mapping[tuple[str, str], Iterable[str]]] = {
     ("actorlet_change_hooks_total", "result"): HookResult,
     ("actorlet_manifest_verdicts", "verdict"): Verdict,
     ("actorlet_mirrors", "state"): ("wanted", "present"),
+    ("actorlet_containers_waiting", "reason"): (CRASH_LOOP,),
     ("actorlet_pods", "phase"): PodPhase,
     ("actorlet_runtime_usable", "runtime"): ("hollow",),
     ("actorlet_service_account_tokens", "state"): TokenState,

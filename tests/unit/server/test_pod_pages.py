@@ -28,8 +28,8 @@ from messages.pod_lives import (
     WorkingPod,
 )
 from messages.pod_manager import PodsDescribed
-from messages.pod_runtime import ContainerState, RuntimeDescribed, RuntimePod
-from messages.pods import PodUid
+from messages.pod_runtime import ContainerState, ContainerWait, RuntimeDescribed, RuntimePod
+from messages.pods import PodPhase, PodUid
 from messages.statuses import (
     SLI_BOUNDS,
     START_BOUNDS,
@@ -323,3 +323,15 @@ def test_a_pod_that_ended_here_is_not_active_though_its_source_does_not_know() -
     known = StatusesDescribed(statuses=STATUSES)
     assert (is_active(WEB, known), is_active(JOB, known)) == (True, False)
     assert is_active(JOB, None)
+
+
+def test_a_pod_that_is_not_ready_and_a_container_that_crashes_are_counted() -> None:
+    crashing = dataclasses.replace(exited(code=1), wait=ContainerWait(reason="CrashLoopBackOff"))
+    unready = status(WEB, crashing)
+    assert unready.phase is PodPhase.RUNNING
+    known = StatusesDescribed(statuses={WEB.uid: unready, JOB.uid: STATUSES[JOB.uid]})
+    found = samples(RunningState(statuses=known))
+    assert found["actorlet_pods_not_ready"] == 1.0
+    assert found["actorlet_containers_waiting CrashLoopBackOff"] == 1.0
+    well = samples(RunningState(statuses=StatusesDescribed(statuses=STATUSES)))
+    assert well["actorlet_containers_waiting CrashLoopBackOff"] == 0.0
