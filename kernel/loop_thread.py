@@ -54,6 +54,8 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
     finally:
         with suppress(Exception):
             _end_tasks(loop)
+            # A connection that was closed gives its socket back in the next round of the loop.
+            loop.run_until_complete(asyncio.sleep(0))
             loop.close()
 
 

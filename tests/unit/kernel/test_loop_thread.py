@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from concurrent.futures import CancelledError
 
@@ -69,3 +70,21 @@ def test_what_is_in_progress_when_the_loop_ends_closes_what_it_has_open() -> Non
     assert closed.wait(PATIENCE)
     with pytest.raises(CancelledError):
         task.result(PATIENCE)
+
+
+def test_a_connection_that_is_closed_as_the_loop_ends_gives_its_socket_back() -> None:
+    loop = LoopThread("beside")
+    ours, peers = socket.socketpair()
+
+    async def closing() -> threading.Thread:
+        _, writer = await asyncio.open_connection(sock=ours)
+        loop.close()
+        await asyncio.sleep(0)
+        writer.close()
+        return threading.current_thread()
+
+    with peers:
+        thread = loop.run(closing()).result(PATIENCE)
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+        assert ours.fileno() == -1
