@@ -13,9 +13,12 @@ from typing import Final, NamedTuple
 
 from manifests.texts import one_line, printable
 from volumes.making.forms import VolumePlugin
+from volumes.making.layout import SUB_PATHS, VOLUMES
+from volumes.mounts.places import LEAVING
 
 OWN_PLUGINS: Final = frozenset(each.value.replace("/", "~") for each in VolumePlugin)
 """The directories of the agent's own volumes, below ``volumes`` in a pod's directory."""
+_BELOW_IS_OWN: Final = {SUB_PATHS, f"{LEAVING}{VOLUMES}", f"{LEAVING}{SUB_PATHS}"}
 
 
 class DriverRecord(NamedTuple):
@@ -41,6 +44,7 @@ class ForeignVolume:
     name: str
     """Of its directory: that of its PersistentVolume, or of the pod's volume."""
     plugin: str
+    """Empty for what is mounted outside of all volumes."""
     path: str
     record: DriverRecord
     """Empty if nothing that can be read says whose it is."""
@@ -50,7 +54,8 @@ class ForeignVolume:
     @property
     def said(self) -> str:
         """Why it is left alone, for people: by the name of its driver, if that is known."""
-        owner = self.record.told if self.record.driver else f"the plugin {self.plugin}"
+        by_plugin = f"the plugin {self.plugin}" if self.plugin else "somebody"
+        owner = self.record.told if self.record.driver else by_plugin
         done, undo = ("mounted", "unmount") if self.is_mounted else ("left", "remove")
         return f"{owner} {done} {self.path}, which the agent may not {undo}"
 
@@ -87,6 +92,20 @@ def common_record(records: Collection[DriverRecord]) -> DriverRecord:
     if len(drivers) != 1:
         return NO_RECORD
     return DriverRecord(*drivers, *handles) if len(handles) == 1 else DriverRecord(*drivers)
+
+
+def is_in_own_volume(path: str) -> bool:
+    """Return whether a path in a pod's directory is in a volume of the agent, which unmounts what is there.
+
+    What came while volumes were being removed counts: it was mounted in one of them, and moved with it.
+    """
+    match path.split("/"):
+        case [kind, plugin, _, *_] if kind == VOLUMES:
+            return plugin in OWN_PLUGINS
+        case [kind, _, *_]:
+            return kind in _BELOW_IS_OWN
+        case _:
+            return False
 
 
 def plugin_name(directory: str) -> str:

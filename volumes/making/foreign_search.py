@@ -19,8 +19,10 @@ from volumes.making.foreign import (
     StageMount,
     common_record,
     driver_record,
+    is_in_own_volume,
     plugin_name,
 )
+from volumes.making.layout import VOLUMES
 from volumes.mounts.mount_table import MountPoint, mount_at, mounts_below
 
 _RECORD: Final = "vol_data.json"
@@ -34,13 +36,15 @@ _READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def foreign_volumes(root: str, uid: str, mounts: Sequence[MountPoint]) -> tuple[ForeignVolume, ...]:
     """Return the volumes in the directory of a pod that the agent has not made, by plugin and name.
 
-    A directory in which nothing is mounted, and nothing is but directories, is none: its volume is gone.
+    A directory in which nothing is mounted, and nothing is but directories, is none: its volume is gone. What
+    is mounted outside of all volumes counts, without a plugin: the agent mounts nothing there.
     ``mounts`` are at least those below ``root``, and below ``pods`` in it if that is a link. Raises
     ``OSError`` if it cannot be told.
     """
-    base, pods = os.path.realpath(root), os.path.realpath(f"{root}/pods")
+    base, pod = os.path.realpath(root), f"{os.path.realpath(f'{root}/pods')}/{uid}"
     found = []
-    for place in _places(f"{pods}/{uid}", mounts):
+    places = tuple(_places(pod, mounts))
+    for place in places:
         below = mounts_below(mounts, place.path)
         if below or _has_files(place.path):
             found.append(
@@ -52,7 +56,7 @@ def foreign_volumes(root: str, uid: str, mounts: Sequence[MountPoint]) -> tuple[
                     is_mounted=bool(below),
                 )
             )
-    return tuple(found)
+    return (*found, *_strays(pod, places, mounts_below(mounts, pod)))
 
 
 def pods_on_disk(root: str) -> list[str]:
@@ -83,9 +87,9 @@ class _Place(NamedTuple):
 
 
 def _places(pod: str, mounts: Sequence[MountPoint]) -> Iterator[_Place]:
-    for kind in ("volumes", _DEVICES):
+    for kind in (VOLUMES, _DEVICES):
         for plugin in _names(f"{pod}/{kind}"):
-            if kind == "volumes" and plugin in OWN_PLUGINS:
+            if kind == VOLUMES and plugin in OWN_PLUGINS:
                 continue
             path = f"{pod}/{kind}/{plugin}"
             if mount_at(mounts, path) is not None or not _is_directory(path):
@@ -93,6 +97,26 @@ def _places(pod: str, mounts: Sequence[MountPoint]) -> Iterator[_Place]:
                 continue
             for name in _names(path):
                 yield _Place(f"{path}/{name}", kind, plugin, name)
+
+
+def _strays(
+    pod: str, places: Sequence[_Place], mounts: Sequence[MountPoint]
+) -> Iterator[ForeignVolume]:
+    """Yield what is mounted in a pod's directory, but not in the agent's volumes or at these places."""
+    named = {path for place in places for path in _paths(mounts_below(mounts, place.path))}
+    for path in sorted(_paths(mounts) - named - {pod}):
+        if not is_in_own_volume(path.removeprefix(f"{pod}/")):
+            yield ForeignVolume(
+                name=printable(path.rpartition("/")[2]),
+                plugin="",
+                path=printable(path),
+                record=NO_RECORD,
+                is_mounted=True,
+            )
+
+
+def _paths(mounts: Sequence[MountPoint]) -> set[str]:
+    return {each.path for each in mounts}
 
 
 def _record_of(

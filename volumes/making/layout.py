@@ -9,7 +9,9 @@ from volumes.making.forms import VolumePlugin
 from volumes.mounts.places import VolumePlace
 
 PODS: Final = "pods"
-OF_VOLUMES: Final = ("volumes", "volume-subpaths", "plugins")
+VOLUMES: Final = "volumes"
+SUB_PATHS: Final = "volume-subpaths"
+OF_VOLUMES: Final = (VOLUMES, SUB_PATHS, "plugins")
 """What of a pod's directory is its volumes'."""
 _LONGEST_NAME: Final = 255
 """Bytes of one part of a path, as file systems have it."""
@@ -23,7 +25,7 @@ def is_path_part(name: str) -> bool:
 
 def volume_place(root: str, uid: PodUid, plugin: VolumePlugin, name: str) -> VolumePlace:
     """Return where a volume is. ``pods`` may be a link to another disk."""
-    names = (uid, "volumes", _directory_of(plugin), name)
+    names = (uid, VOLUMES, _directory_of(plugin), name)
     return VolumePlace(root=f"{root}/{PODS}", names=names)
 
 

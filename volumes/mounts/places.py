@@ -14,6 +14,8 @@ from volumes.mounts.safe_opening import DIRECTORY
 PARENT_MODE: Final = 0o750
 PRIVATE_MODE: Final = 0o700
 """Of the directory right above what nobody else on the node may read."""
+LEAVING: Final = ".removing-"
+"""How directories begin that are being removed. A pod of the same UID has a new one meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,12 +17,10 @@ from secrets import token_hex
 from typing import Final
 
 from volumes.mounts.mount_table import MountPoint, mounts_below
-from volumes.mounts.places import VolumePlace, handle, opened_parent
+from volumes.mounts.places import LEAVING, VolumePlace, handle, opened_parent
 from volumes.mounts.safe_opening import DIRECTORY, open_plain
 from volumes.mounts.system_calls import KernelMounts, MountCalls
 
-_LEAVING: Final = ".removing-"
-"""How directories begin that are being removed. A pod of the same UID has a new one meanwhile."""
 _MOVED: Final = ".moved-"
 _MOST_MOUNTS: Final = 64
 """On top of each other at one place."""
@@ -88,7 +86,7 @@ def remove_pod_files(
             return ""
         if (mounted := table.below(path)) is not None:
             return f"{path} stays: something is mounted at {mounted}"
-        leaving = path.with_name(f"{_LEAVING}{path.name}")
+        leaving = path.with_name(f"{LEAVING}{path.name}")
         path.rename(leaving)
         remove_tree(leaving)
     except OSError as error:
@@ -168,7 +166,7 @@ def _finish_earlier(parent: Path, table: _Table) -> None:
     if not _is_directory(parent):
         return
     with os.scandir(parent) as entries:
-        left = [each.path for each in entries if each.name.startswith(_LEAVING)]
+        left = [each.path for each in entries if each.name.startswith(LEAVING)]
     for each in left:
         if table.below(Path(each)) is None:
             remove_tree(Path(each))

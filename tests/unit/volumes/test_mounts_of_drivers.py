@@ -170,6 +170,33 @@ def test_a_mount_of_a_plugin_without_a_driver_goes_by_being_unmounted(mounting: 
     assert torn_down(kubelet, U1) == VolumesTornDown()
 
 
+@pytest.mark.parametrize("detach", [False, True])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "other/mnt",
+        "plugins/x.example~disk/m",
+        "containers/c/m",
+        "volumes/kubernetes.io~secret",
+        "volume-subpaths",
+    ],
+)
+def test_what_somebody_mounted_outside_of_the_volumes_of_a_pod_keeps_all_that_it_has(
+    mounting: Path, place: str, *, detach: bool
+) -> None:
+    kubelet = KubeletRoot(mounting / "kubelet")
+    path = made(kubelet.pod(U1) / place)
+    precious = mount_disk(path)
+    files, mounts = kubelet.files(), kubelet.mounted()
+    (held,) = torn_down(kubelet, U1, detach=detach).held
+    assert held.said == f"somebody mounted {path}, which the agent may not unmount"
+    assert remove_unless_held(str(kubelet.path / "pods" / U1)) == held.why_held
+    assert (kubelet.files(), kubelet.mounted()) == (files, mounts)
+    assert precious.read_text() == "data"
+    unmount(path)
+    assert torn_down(kubelet, U1) == VolumesTornDown()
+
+
 def test_a_stage_mount_that_no_pod_names_is_told_and_survives_every_teardown(
     mounting: Path,
 ) -> None:
