@@ -34,7 +34,7 @@ from actors.node.rules import NodeRules
 from actors.pod_manager import POD_MANAGER
 from agent.descriptors import descriptor_limit
 from agent.edges import ClusterEdges
-from agent.node_view import node_resources, own_label
+from agent.node_view import machine_memory, node_resources, own_label
 from agent.object_tree import ApiPorts
 from agent.pod_edges import PodApiPorts
 from kernel import Address, AnySpec, Port, SupervisorSpec, isolated
@@ -45,7 +45,7 @@ from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
 from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage
 from kube.streams.memory import WatchMemory
 from kube.streams.room import ConnectionRoom
-from kube.streams.rules import WatchRules
+from kube.streams.rules import WatchRules, unfinished_within
 from messages.events import EventRecorderMessage, PostEvent
 from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
@@ -272,6 +272,9 @@ def _real_edges(settings: Settings, cluster: ClusterSettings) -> ClusterEdges:
         event_qps=cluster.event_qps,
         event_burst=cluster.event_burst,
     )
+    watch_rules = WatchRules(
+        user_agent=user_agent, most_unfinished_bytes=unfinished_within(machine_memory())
+    )
     sender = HttpSender(credentials, user_agent)  # one for all lives: it keeps the connections
 
     def make_executor() -> Executor:
@@ -279,9 +282,7 @@ def _real_edges(settings: Settings, cluster: ClusterSettings) -> ClusterEdges:
 
     return ClusterEdges(
         calls=lambda memory: ApiCalls(sender, make_executor, memory, rules),
-        watches=lambda memory: Watches(
-            credentials, memory, WatchRules(user_agent=user_agent), room=_room_for_watches()
-        ),
+        watches=lambda memory: Watches(credentials, memory, watch_rules, room=_room_for_watches()),
         machine=LinuxMachine(root_dir=settings.root_dir, node_ips=cluster.node_ips),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from actors.node.labels import default_labels
 from actors.node.machine import MachineFacts
 from actors.node.resources import NodeResources, allocatable
@@ -43,3 +45,8 @@ def configured_node(settings: Settings, facts: MachineFacts) -> NodeView:
         taints=facts.taints if settings.taints is None else settings.taints,
         allocatable=allocatable(node_resources(settings), facts),
     )
+
+
+def machine_memory() -> int:
+    """Return the memory of this machine, in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")

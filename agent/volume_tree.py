@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from actors.volumes.keeper import (
 )
 from actors.volumes.keeper_parts import VolumeKeeperMessage
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
-from agent.node_view import node_resources
+from agent.node_view import machine_memory, node_resources
 from kernel import Address, AnySpec, Port, isolated
 from manifests.requests import MEMORY
 from messages.api import CallApi
@@ -73,7 +72,7 @@ class VolumeTree:
         root_dir = str(settings.root_dir.absolute())
         room = allocatable(node_resources(settings), machine)
         self._allocatable = written(room)
-        memory = room.get(MEMORY) or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+        memory = room.get(MEMORY) or machine_memory()
         self._maker = VolumeMaker(root_dir, calls, memory, _now)
         self._teardowns = Teardowns(root_dir, calls)
 

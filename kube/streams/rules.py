@@ -9,6 +9,12 @@ from messages.units import Seconds
 
 MEBIBYTE: Final = 1024 * 1024
 
+MOST_UNFINISHED_BYTES: Final = 256 * MEBIBYTE
+FEWEST_UNFINISHED_BYTES: Final = 16 * MEBIBYTE
+"""On the smallest machine: a full page of pods of 32 KiB, or ten of the largest objects that etcd holds."""
+SHARE_OF_MEMORY: Final = 8
+"""One in so many bytes of the machine's memory may be of unfinished answers: 64 MiB of 512."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRules:
@@ -42,9 +48,10 @@ class WatchRules:
     most_list_bytes: int = 256 * MEBIBYTE
     """The largest list, all pages together. The 110 pods that a node has by default are some 2 MiB as
     usual, and 165 MiB if each is as large as etcd allows. 25,000 pods of 10 KiB fit."""
-    most_unfinished_bytes: int = 256 * MEBIBYTE
+    most_unfinished_bytes: int = MOST_UNFINISHED_BYTES
     """What all watches together keep of events and pages whose end has not come: one list of the largest
-    kind, or four of the largest events. Without it 95 streams that never end a line would take 6 GiB."""
+    kind, or four of the largest events. Without it 95 streams that never end a line would take 6 GiB.
+    ``unfinished_within`` has less for a small machine."""
     most_pages: int = 200
     """The most pages of one list: 100,000 objects in full pages. Pages are requested one after the other
     without a pause, so this also bounds the requests to a server whose list never ends."""
@@ -130,3 +137,8 @@ class WatchRules:
     """A connection that is to be closed waits this long for requests that are still being opened."""
     close_within: Seconds = Seconds(0.9)
     """The time limit for closing all streams and connections. What hangs then ends with the process."""
+
+
+def unfinished_within(memory: int) -> int:
+    """Return how many bytes of unfinished answers watches may keep on a machine with ``memory`` bytes."""
+    return min(MOST_UNFINISHED_BYTES, max(FEWEST_UNFINISHED_BYTES, memory // SHARE_OF_MEMORY))
