@@ -5,7 +5,7 @@ A part of the keeper, for one life of it. Each piece of work is an iterator that
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import islice
 
@@ -19,6 +19,7 @@ from actors.pods.roster import PodRoster
 from messages.changes import Op
 from messages.pod_manager import PodsAre, PodsChanged
 from messages.pod_runtime import PodsObserved
+from messages.pods import Pod, PodUid
 from messages.volumes import ReleaseOtherVolumes
 
 _log = structlog.get_logger("pods")
@@ -39,6 +40,8 @@ class KeeperWork:
         self._roster = roster
         self._launcher = launcher
         self._waiting: deque[Iterator[None]] = deque()
+        self._leaving: Counter[tuple[PodUid, str]] = Counter()
+        """The pods that are told removed by work that waits: until then none of them is begun."""
         self._has_announced = False
         self._has_released = False
 
@@ -62,6 +65,7 @@ class KeeperWork:
 
     def change(self, changed: PodsChanged) -> None:
         """Take what changed."""
+        self._leaving.update(_removed(changed))
         self._waiting.append(self._changing(changed))
 
     def take_runtime_pods(self, observed: PodsObserved) -> None:
@@ -89,7 +93,7 @@ class KeeperWork:
                 self._roster.remove_pod(uid, source)
                 yield
         for pod in by_creation(listing.pods):
-            self._roster.list_pod(pod)
+            self._list(pod)
             yield
         if not listing.is_provisional:
             self._memory.listed.add(source)
@@ -98,6 +102,7 @@ class KeeperWork:
 
     def _changing(self, changed: PodsChanged) -> Iterator[None]:
         """Take what changed, removals first, and what was added in the order of its creation (rule L8)."""
+        self._leaving -= Counter(_removed(changed))
         for change in changed.changes:
             if change.op is Op.REMOVE:
                 self._roster.remove_pod(change.pod.uid, change.pod.source)
@@ -105,8 +110,14 @@ class KeeperWork:
         others = [change for change in changed.changes if change.op is not Op.REMOVE]
         statuses = {change.pod.uid for change in others if change.op is Op.RECONCILE}
         for pod in by_creation(change.pod for change in others):
-            self._roster.list_pod(pod, is_status_alone=pod.uid in statuses)
+            self._list(pod, is_status_alone=pod.uid in statuses)
             yield
+
+    def _list(self, pod: Pod, *, is_status_alone: bool = False) -> None:
+        """Take a pod that is listed; not a new one of which it is told already that it is removed."""
+        is_over = self._leaving[pod.uid, pod.source] > 0 and not pod.is_mirror
+        if not is_over or self._roster.has(pod.uid):
+            self._roster.list_pod(pod, is_status_alone=is_status_alone)
 
     def _taking_runtime_pods(self, observed: PodsObserved) -> Iterator[None]:
         for found in observed.pods:
@@ -159,3 +170,10 @@ class KeeperWork:
         for uid, record in tuple(self._memory.roster.records.items()):
             self._launcher.tell_status(uid, record)
             yield
+
+
+def _removed(changed: PodsChanged) -> list[tuple[PodUid, str]]:
+    """Return the pods that are told removed."""
+    return [
+        (change.pod.uid, change.pod.source) for change in changed.changes if change.op is Op.REMOVE
+    ]

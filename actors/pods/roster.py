@@ -59,6 +59,10 @@ class PodRoster:
 
     # --- what sources list -----------------------------------------------------------------------------
 
+    def has(self, uid: PodUid) -> bool:
+        """Return whether there is a record of a pod."""
+        return uid in self._records
+
     def list_pod(self, pod: Pod, *, is_status_alone: bool = False) -> None:
         """Take a pod that a source lists: a new one, or another version of one that is known.
 

@@ -70,15 +70,30 @@ class Calls(StoreSender, Executor):
         """Is told of a pod before the agent deletes it."""
         self._outside = outside
         self._luck = luck
+        self._under_way: list[Callable[[], object]] = []
+
+    def lose_sender(self) -> None:
+        """Have each request under way carried out now, or never: its connection is gone with the agent."""
+        under_way, self._under_way = self._under_way, []
+        for request in under_way:
+            if self._luck.random() < 0.5:
+                request()
 
     @override
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         after = self.slowness + self._luck.choice(LAGS)
+        request = partial(fn, *args, **kwargs)
         if after:
-            self._outside.later(after, partial(fn, *args, **kwargs))
+            self._under_way.append(request)
+            self._outside.later(after, partial(self._arrive, request))
         else:
-            fn(*args, **kwargs)
+            request()
         return Future()
+
+    def _arrive(self, request: Callable[[], object]) -> None:
+        if request in self._under_way:
+            self._under_way.remove(request)
+            request()
 
     @override
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -131,6 +146,7 @@ class Cluster:
 
     def edges(self) -> ClusterEdges:
         """Return what a new life of the agent has of it. What was told to the one before is lost."""
+        self.calls.lose_sender()
         self.streams.close()
         streams = self.streams = Streams(self.store, NODE, self._outside, self._luck)
         if self.calls.is_away:

@@ -150,16 +150,18 @@ class Node:
 
     def is_killed(self) -> None:
         """Have the agent get a SIGKILL, and start again at once: the tree that was takes no step any more."""
+        self.runtime.loses_agent()
         self._begin()
 
     def is_dead_for(self, seconds: float) -> None:
         """Have the agent get a SIGKILL, and start again after so many seconds. What is outside goes on."""
+        self.runtime.loses_agent()
         until = self.outside.now + seconds
         while self.outside.next_due() <= until:
             self.outside.now = max(self.outside.now, self.outside.next_due())
             self.outside.do_next()
         self.outside.now = until
-        self.is_killed()
+        self._begin()
 
     def loses_power(self, power: Power) -> None:
         """Have the machine lose its power, with what was not synced, and start again at once."""

@@ -252,12 +252,12 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if isinstance(self._commands.told, StopStep):
             life.note(LifeEvent.STOPPED)
         elif self._commands.is_told_to_run:
+            phase = phase_of(self._pod, observed)
+            if phase in TERMINAL_PHASES:
+                life.end_by_itself(phase)  # first: an end that has a reason is to be kept, too
             for trouble in observed.troubles:
                 if trouble.is_for_good:
                     life.end(PodFailure(reason=trouble.reason, message=trouble.message))
-            phase = phase_of(self._pod, observed)
-            if phase in TERMINAL_PHASES:
-                life.end_by_itself(phase)
 
     def _move(self) -> None:
         """Go on in a new stage."""

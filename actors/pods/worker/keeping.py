@@ -68,9 +68,10 @@ class WorkerKeeping:
 
     def _end(self, ended_as: PodPhase) -> JsonObject:
         """Return the status of the pod as the next process is to show it."""
-        status = self._memory.status
+        status, failure = self._memory.status, self._memory.life.failure
         shown = render_status(self._memory.wish.pod, status) if status is not None else {}
-        return {**shown, "phase": ended_as.value}
+        why = {"reason": failure.reason, "message": failure.message} if failure is not None else {}
+        return {**shown, **why, "phase": ended_as.value}
 
     def keep(self, versions: Mapping[ObjectId, ObjectVersion]) -> None:
         """Have kept what the next process is to know of a pod that runs, if it is not kept already."""

@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from tests.environment.machine import Instance
 from tests.environment.oracle.rule import Rule
+from tests.environment.oracle.starts import IN_FLIGHT
 
 LEAST: Final = 1.0
 """Seconds that a grace never falls below."""
@@ -26,7 +27,9 @@ class StopWanted(Rule):
         wishes = self.wishes
         if self._is_sidecar_of_nobody(one):
             return
-        if has_hook(self, one) and wishes.edited_at.get(one.uid, 0.0) >= one.started_at:
+        edited_at = wishes.edited_at.get(one.uid, 0.0)
+        is_unknown = wishes.now() - wishes.known_since(edited_at) < IN_FLIGHT
+        if edited_at >= one.started_at and (is_unknown or has_hook(self, one)):
             return
         if wishes.wants(one.uid) and wishes.is_as_wanted(one) and one.uid not in wishes.touched:
             self.broken(f"{one.name} of {one.uid} is stopped though it is wanted")

@@ -56,9 +56,19 @@ class Hollow(Runtime):
 
     @override
     def edges(self, in_this_life: InThisLife) -> Mapping[str, Any]:
-        if self._machine is not None:
-            self._remember(self._machine)
         return {"hollow": self._make_core}
+
+    @override
+    def loses_agent(self) -> None:
+        machine = self.machine
+        if not self.keeps_records:
+            self.witness.forgets()
+        elif machine.is_restored:
+            late = {uid for uid, at in machine.touched.at.items() if at >= self._on_record()}
+            for uid in late:
+                self.witness.loses(uid)
+            ours = (each for each in map(instance, self._records()) if each.uid not in late)
+            self._kept = {each.id: each for each in ours}
 
     @override
     def crashes(self, actor: str) -> None:
@@ -109,17 +119,6 @@ class Hollow(Runtime):
         core = HollowCore(rules)
         core.machine = self._machine = SeenMachine(rules, self)
         return core
-
-    def _remember(self, machine: SeenMachine) -> None:
-        """Note what the next agent has to know."""
-        if not self.keeps_records:
-            self.witness.forgets()
-        elif machine.is_restored:
-            late = {uid for uid, at in machine.touched.at.items() if at >= self._on_record()}
-            for uid in late:
-                self.witness.loses(uid)
-            ours = (each for each in map(instance, self._records()) if each.uid not in late)
-            self._kept = {each.id: each for each in ours}
 
     def _on_record(self) -> float:
         """Return until when what has changed must be on record now, by the seconds of the wall clock."""

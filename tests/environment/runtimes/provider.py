@@ -100,6 +100,8 @@ class Provided(Runtime):
         """When the call was made that has its effect now, by the seconds of the wall clock."""
         self._tell_changed: Callable[[], None] = lambda: None
         self._begun: dict[str, int] = {}
+        self._begins = True
+        """The agent has not been answered yet how the jobs are."""
 
     # --- how the agent reaches it ----------------------------------------------------------------------
 
@@ -108,6 +110,7 @@ class Provided(Runtime):
         made = AbleJobs(self) if self.follows_edits else Jobs(self)
         self._tell_changed = made.changed
         self.witness.calls("", "")
+        self._begins = True
         loaded = LoadedProvider(
             name="my_node:Jobs", version="1", provider=made, can=abilities_of(type(made))
         )
@@ -137,9 +140,12 @@ class Provided(Runtime):
     # --- what the class does ---------------------------------------------------------------------------
 
     def run(self, pod: Pod) -> None:
-        """Begin a job, unless it runs. Jobs are named by the pod's UID."""
+        """Begin a job, unless there is one that was not stopped: ``run`` must not start anything twice.
+
+        Jobs are named by the pod's UID.
+        """
         job = self.jobs.get(pod.uid)
-        if job is not None and job.exit_code is None and not job.is_stopped:
+        if job is not None and not job.is_stopped:
             return
         number = self._begun.get(pod.uid, -1) + 1
         self._begun[pod.uid] = number
@@ -159,6 +165,7 @@ class Provided(Runtime):
         if job is None:
             return
         if job.exit_code is not None:
+            job.is_stopped = True
             if not self.follows_edits:
                 del self.jobs[pod.uid]
             return
@@ -202,6 +209,20 @@ class Provided(Runtime):
         """Have a job get lost."""
         self.witness.loses(job.pod.uid)
         self.jobs.pop(job.pod.uid, None)
+
+    def is_answered(self, fault: ClassFault, value: Any, error: BaseException | None) -> None:
+        """Note what a call returns in place of ``value``, or that it raises an error.
+
+        "A pod ran when the agent ended, and ``observe`` does not report it when the next one starts: it is
+        run again at once, since its end was not seen" (docs/writing-a-runtime.md).
+        """
+        if error is not None or value is None or not self._begins or fault.method != "observe":
+            return
+        answer = fault.answer(value)
+        if answer is value or answer == {}:
+            self._begins = False
+            for uid in self.jobs if answer == {} else ():
+                self.witness.loses(uid)
 
     def take_fault(self, method: str) -> ClassFault:
         """Return what is wrong with a call that is made now."""
@@ -278,8 +299,10 @@ class CallsInTime(ProviderCalls):
                 return
             if error is None and fault.raises:
                 error = RuntimeError("the service is not there")
-            value = fault.answer(made[0] if made else None)
-            call.outcome = failure_of(error) if error else Returned(call.digest(value))
+            value = made[0] if made else None
+            answered = fault.answer(value)
+            around.is_answered(fault, value, error)
+            call.outcome = failure_of(error) if error else Returned(call.digest(answered))
             if not call.is_given_up:
                 around.witness.returns(call.method.value, uid)
             reply_to.tell(ProviderCallEnded(ref=call.ref))

@@ -47,6 +47,9 @@ class Runtime(ABC):
         """Note that an actor of the agent crashes now."""
         del actor
 
+    def loses_agent(self) -> None:  # noqa: B027  # most runtimes are outside of the agent
+        """Note that the agent gets a SIGKILL now."""
+
     def is_seen_by(self, witness: Witness) -> None:
         """Have ``witness`` told what really happens."""
         self.witness = witness

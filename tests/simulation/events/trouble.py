@@ -102,6 +102,7 @@ AGENT: Final[Kinds] = {
     "an actor crashes": (5, _crash),
     "an actor crashes amid": (3, _crash_amid),
     "the agent is killed": (2, _kill),
+    "the agent is dead for a while": (2, _die),
 }
 """What goes wrong with the agent itself."""
 TROUBLE: Final[Kinds] = {
@@ -110,7 +111,6 @@ TROUBLE: Final[Kinds] = {
     "the runtime comes back": (4, _come_back),
     "events change": (2, _change_streams),
     **AGENT,
-    "the agent is dead for a while": (2, _die),
     "the power goes": (2, _lose_power),
     "the disk will fail": (3, _fail_disk),
 }
