@@ -32,6 +32,8 @@ ATTACH_DETACH = "volumes.kubernetes.io/controller-managed-attach-detach"
 """Says that a controller attaches the Node's volumes. Without it the controller leaves them to the node."""
 OUR_ANNOTATIONS = (ATTACH_DETACH,)
 """The agent's own annotations. All others are left alone."""
+VOLUMES_IN_USE = "volumesInUse"
+"""The field of the status by which a controller knows which disks it must not detach from the machine."""
 
 
 def node_path(name: str) -> str:
@@ -50,9 +52,16 @@ def node_annotations(rules: NodeRules) -> dict[str, str]:
 
 
 def new_node(
-    rules: NodeRules, facts: MachineFacts, found: Sequence[NodeCondition], now: Timestamp
+    rules: NodeRules,
+    facts: MachineFacts,
+    found: Sequence[NodeCondition],
+    now: Timestamp,
+    in_use: Sequence[str] = (),
 ) -> JsonObject:
-    """Return the Node to create. It comes with its status, so it is Ready from the first moment on."""
+    """Return the Node to create. It comes with its status, so it is Ready from the first moment on.
+
+    ``in_use`` are the volumes that the Node before it said are in use.
+    """
     taints = facts.taints if rules.taints is None else rules.taints
     return {
         "apiVersion": "v1",
@@ -65,6 +74,7 @@ def new_node(
         "spec": {"taints": list(taints)} if taints else {},
         "status": {
             **_said(machine_status(rules, facts)),
+            **({VOLUMES_IN_USE: list(in_use)} if in_use else {}),
             "conditions": condition_documents(found, (), now),
         },
     }
@@ -139,6 +149,16 @@ def machine_status(rules: NodeRules, facts: MachineFacts) -> JsonObject:
     }
 
 
+def volumes_in_use(node: JsonObject) -> tuple[str, ...]:
+    """Return the names of the volumes that a Node says are in use."""
+    return tuple((node.get("status") or {}).get(VOLUMES_IN_USE) or ())
+
+
+def with_volumes_in_use(wanted: JsonObject, names: Sequence[str]) -> JsonObject:
+    """Return the status ``wanted`` with the volumes called ``names`` as those in use."""
+    return {**wanted, VOLUMES_IN_USE: list(names)}
+
+
 def without_leftovers(wanted: JsonObject, present: JsonObject) -> JsonObject:
     """Return the status ``wanted`` with 0 of each extended resource that ``present`` counts.
 
@@ -192,6 +212,9 @@ def _changes(status: JsonObject, wanted: JsonObject) -> dict[str, Any]:
         differing = _differing(status.get(key) or {}, wanted.get(key) or {})
         if differing:
             changes[key] = differing
+    in_use = wanted.get(VOLUMES_IN_USE)
+    if in_use is not None and in_use != status.get(VOLUMES_IN_USE):
+        changes[VOLUMES_IN_USE] = in_use
     return changes
 
 

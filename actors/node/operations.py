@@ -45,6 +45,11 @@ class NodeTakeover:
     """The Node that was the agent's. It stays so, whatever becomes of its label."""
     cleared: str = ""
     """The Node whose extended resources were set to 0, since nobody offers them any more."""
+    in_use: tuple[str, ...] = ()
+    """The volumes that the Node said are in use. A Node that is made anew says so, too: what a kubelet has
+    mounted stays mounted, and a controller would detach it."""
+    in_use_said_by: str = ""
+    """The last Node that said so."""
 
 
 _Make: TypeAlias = Callable[[], ApiRequest | None]
@@ -77,7 +82,16 @@ class NodeOperations:
             return ""
         if is_owned(self.rules, node):
             self.takeover.owned = uid_of(node)
-        return "" if uid_of(node) == self.takeover.owned else refusal(self.rules)
+        if uid_of(node) != self.takeover.owned:
+            return refusal(self.rules)
+        self._note_volumes(node)
+        return ""
+
+    def _note_volumes(self, node: JsonObject) -> None:
+        """Note which volumes are in use. A new Node decides that only once it has said what the last one did."""
+        takeover, said = self.takeover, document.volumes_in_use(node)
+        if takeover.in_use_said_by == uid_of(node) or set(takeover.in_use) <= set(said):
+            takeover.in_use, takeover.in_use_said_by = said, uid_of(node)
 
     def want_report(self) -> None:
         """Consider a report once: it is sent if the status changed, or if one is due anyhow."""
@@ -143,7 +157,8 @@ class NodeOperations:
         return ApiRequest(verb=Verb.GET, path=document.node_path(self.rules.name))
 
     def _register(self, facts: MachineFacts, wall: Timestamp) -> ApiRequest:
-        return document.creation(document.new_node(self.rules, facts, self.found, wall))
+        node = document.new_node(self.rules, facts, self.found, wall, self.takeover.in_use)
+        return document.creation(node)
 
     def _label(self, facts: MachineFacts, node: JsonObject) -> ApiRequest | None:
         """Return the request that sets labels: once for each Node, since users may remove them on purpose."""
@@ -163,6 +178,9 @@ class NodeOperations:
         if not wanted:
             return None
         status = document.machine_status(self.rules, facts)
+        if self.takeover.in_use_said_by != uid_of(node):
+            in_use = dict.fromkeys((*document.volumes_in_use(node), *self.takeover.in_use))
+            status = document.with_volumes_in_use(status, tuple(in_use))
         self._clears = uid_of(node)
         if self.rules.register and self.takeover.cleared != self._clears:
             status = document.without_leftovers(status, node)

@@ -150,7 +150,9 @@ def test_a_deleted_node_is_back_at_once_with_its_lease_and_its_mirrors(
     # So that it hears of it by its watch, or not in time.
     agent.configure(nodeStatusUpdateFrequency="1m")
     agent.joins("--node-labels=tier=edge")
-    before = onlooker.admin.get("nodes", NODE_NAME)["metadata"]["uid"]
+    in_use = ["kubernetes.io/csi/disk.example.org^h1"]
+    said = onlooker.admin.change("nodes", NODE_NAME, status={"volumesInUse": in_use})
+    before = said["metadata"]["uid"]
     onlooker.admin.remove("nodes", NODE_NAME)
 
     def owners() -> set[str]:
@@ -164,6 +166,7 @@ def test_a_deleted_node_is_back_at_once_with_its_lease_and_its_mirrors(
     uid = node["metadata"]["uid"]
     assert uid != before
     assert node["metadata"]["labels"]["tier"] == "edge"
+    assert node["status"]["volumesInUse"] == in_use
     eventually(lambda: owners() == {uid})
     assert [*agent.pods()] == ["web-n1"]
 

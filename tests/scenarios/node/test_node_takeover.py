@@ -70,6 +70,28 @@ def test_volumes_that_a_kubelet_said_are_in_use_stay_so_whatever_is_reported() -
         assert (shown["volumesInUse"], shown["volumesAttached"]) == ([volume], attached)
 
 
+@pytest.mark.parametrize("is_made_by", ["the agent", "somebody else"])
+def test_a_node_that_is_made_anew_says_which_volumes_are_in_use(is_made_by: str) -> None:
+    volumes = ["kubernetes.io/csi/disk.example.org^h1", "kubernetes.io/csi/disk.example.org^h2"]
+    left = {**A_KUBELETS, "status": {**A_KUBELETS["status"], "volumesInUse": volumes}}
+    with node_stage(lease=False, prepare=lambda node: node.store.add(left)) as node:
+        node.crashes(NODE_REGISTRAR)
+        node.play.settle()
+        node.api.watches.pause()
+        node.store.remove("nodes", "n1")
+        if is_made_by == "somebody else":
+            status = {**A_KUBELETS["status"], "volumesInUse": volumes[1:]}
+            node.store.add({**A_KUBELETS, "status": status})
+        node.api.watches.resume()
+        node.play.settle()
+        assert sorted(node.node["status"]["volumesInUse"]) == volumes
+        # What is taken from the new one on purpose stays away.
+        node.store.change("nodes", "n1", status={"volumesInUse": volumes[:1]})
+        node.crashes(NODE_REGISTRAR)
+        assert REPORTED in node.asked_within(700.0)
+        assert node.node["status"]["volumesInUse"] == volumes[:1]
+
+
 def test_a_node_that_somebody_else_registers_anew_is_taken_over_again(node: NodeStage) -> None:
     node.api.watches.pause()
     node.store.remove("nodes", "n1")
