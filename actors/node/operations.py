@@ -88,7 +88,7 @@ class NodeOperations:
         return ""
 
     def _note_volumes(self, node: JsonObject) -> None:
-        """Note which volumes are in use. A new Node decides that only once it has said what the last one did."""
+        """Note which volumes are in use. A new Node decides once it has said what the last one did."""
         takeover, said = self.takeover, document.volumes_in_use(node)
         if takeover.in_use_said_by == uid_of(node) or set(takeover.in_use) <= set(said):
             takeover.in_use, takeover.in_use_said_by = said, uid_of(node)
