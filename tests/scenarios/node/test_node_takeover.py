@@ -82,6 +82,8 @@ def test_a_node_that_is_made_anew_says_which_volumes_are_in_use(is_made_by: str)
         if is_made_by == "somebody else":
             status = {**A_KUBELETS["status"], "volumesInUse": volumes[1:]}
             node.store.add({**A_KUBELETS, "status": status})
+        else:  # it is said by the creation: a report that comes later would be too late
+            node.api.calls.fail(FailureKind.FORBIDDEN, when=asks(Verb.PATCH, "/status"), times=1)
         node.api.watches.resume()
         node.play.settle()
         assert sorted(node.node["status"]["volumesInUse"]) == volumes
