@@ -65,7 +65,9 @@ class KeeperWork:
 
     def change(self, changed: PodsChanged) -> None:
         """Take what changed."""
-        self._leaving.update(_removed(changed))
+        self._leaving.update(
+            (each.pod.uid, each.pod.source) for each in changed.changes if each.op is Op.REMOVE
+        )
         self._waiting.append(self._changing(changed))
 
     def take_runtime_pods(self, observed: PodsObserved) -> None:
@@ -102,16 +104,23 @@ class KeeperWork:
 
     def _changing(self, changed: PodsChanged) -> Iterator[None]:
         """Take what changed, removals first, and what was added in the order of its creation (rule L8)."""
-        self._leaving -= Counter(_removed(changed))
         for change in changed.changes:
             if change.op is Op.REMOVE:
-                self._roster.remove_pod(change.pod.uid, change.pod.source)
+                self._remove(change.pod)
                 yield
         others = [change for change in changed.changes if change.op is not Op.REMOVE]
         statuses = {change.pod.uid for change in others if change.op is Op.RECONCILE}
         for pod in by_creation(change.pod for change in others):
             self._list(pod, is_status_alone=pod.uid in statuses)
             yield
+
+    def _remove(self, pod: Pod) -> None:
+        """Take that a pod was removed. No other work waits for that any more, unless it is told again."""
+        key = (pod.uid, pod.source)
+        self._leaving[key] -= 1
+        if not self._leaving[key]:
+            del self._leaving[key]
+        self._roster.remove_pod(pod.uid, pod.source)
 
     def _list(self, pod: Pod, *, is_status_alone: bool = False) -> None:
         """Take a pod that is listed; not a new one of which it is told already that it is removed."""
@@ -170,10 +179,3 @@ class KeeperWork:
         for uid, record in tuple(self._memory.roster.records.items()):
             self._launcher.tell_status(uid, record)
             yield
-
-
-def _removed(changed: PodsChanged) -> list[tuple[PodUid, str]]:
-    """Return the pods that are told removed."""
-    return [
-        (change.pod.uid, change.pod.source) for change in changed.changes if change.op is Op.REMOVE
-    ]
