@@ -154,9 +154,11 @@ def volumes_in_use(node: JsonObject) -> tuple[str, ...]:
     return tuple((node.get("status") or {}).get(VOLUMES_IN_USE) or ())
 
 
-def with_volumes_in_use(wanted: JsonObject, names: Sequence[str]) -> JsonObject:
-    """Return the status ``wanted`` with the volumes called ``names`` as those in use."""
-    return {**wanted, VOLUMES_IN_USE: list(names)}
+def with_volumes_in_use(
+    wanted: JsonObject, present: JsonObject, names: Sequence[str]
+) -> JsonObject:
+    """Return the status ``wanted`` with the volumes in use of ``present``, and those called ``names``."""
+    return {**wanted, VOLUMES_IN_USE: [*dict.fromkeys((*volumes_in_use(present), *names))]}
 
 
 def without_leftovers(wanted: JsonObject, present: JsonObject) -> JsonObject:

@@ -179,8 +179,7 @@ class NodeOperations:
             return None
         status = document.machine_status(self.rules, facts)
         if self.takeover.in_use_said_by != uid_of(node):
-            in_use = dict.fromkeys((*document.volumes_in_use(node), *self.takeover.in_use))
-            status = document.with_volumes_in_use(status, tuple(in_use))
+            status = document.with_volumes_in_use(status, node, self.takeover.in_use)
         self._clears = uid_of(node)
         if self.rules.register and self.takeover.cleared != self._clears:
             status = document.without_leftovers(status, node)
