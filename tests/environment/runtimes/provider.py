@@ -210,15 +210,16 @@ class Provided(Runtime):
         self.witness.loses(job.pod.uid)
         self.jobs.pop(job.pod.uid, None)
 
-    def is_answered(self, fault: ClassFault, value: Any, error: BaseException | None) -> None:
-        """Note what a call returns in place of ``value``, or that it raises an error.
+    def is_answered(
+        self, method: str, value: Any, answer: Any, error: BaseException | None
+    ) -> None:
+        """Note that a call returns ``answer`` in place of ``value``, or raises an error.
 
         "A pod ran when the agent ended, and ``observe`` does not report it when the next one starts: it is
         run again at once, since its end was not seen" (docs/writing-a-runtime.md).
         """
-        if error is not None or value is None or not self._begins or fault.method != "observe":
+        if error is not None or value is None or not self._begins or method != "observe":
             return
-        answer = fault.answer(value)
         if answer is value or answer == {}:
             self._begins = False
             for uid in self.jobs if answer == {} else ():
@@ -301,7 +302,7 @@ class CallsInTime(ProviderCalls):
                 error = RuntimeError("the service is not there")
             value = made[0] if made else None
             answered = fault.answer(value)
-            around.is_answered(fault, value, error)
+            around.is_answered(fault.method, value, answered, error)
             call.outcome = failure_of(error) if error else Returned(call.digest(answered))
             if not call.is_given_up:
                 around.witness.returns(call.method.value, uid)
