@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import override
 
 from agent.edges import Bounds
-from runtimes.virtual.provider import PodReport
+from runtimes.virtual.provider import ContainerReport, PodReport
 from tests.environment.machine import Instance, Witness
 from tests.environment.node import Node, NodeBounds
 from tests.environment.runtimes.provider import ClassFault, Provided
@@ -20,6 +20,15 @@ from tests.support.builders import make_pod
     [
         (None, "ContainerStatusUnknown"),
         (PodReport("Failed", reason="Evicted", message="the machine was needed"), "Evicted"),
+        (
+            PodReport(
+                "Failed",
+                containers={"main": ContainerReport(state="running")},
+                reason="Evicted",
+                message="it was full",
+            ),
+            "Evicted",
+        ),
     ],
 )
 def test_a_pod_that_failed_for_a_reason_is_shown_so_by_the_next_agent_and_not_run_again(
