@@ -17,6 +17,7 @@ from typing import Final
 
 import pytest
 
+from tests.environment.crashes import CrashesAmid
 from tests.environment.node import USUAL, Node, NodeBounds, Sources
 from tests.environment.oracle.cost import (
     BETWEEN,
@@ -32,6 +33,7 @@ from tests.environment.oracle.rest import restless
 from tests.environment.outside import Outside
 from tests.environment.runtimes.containers import UNTOUCHED, InContainers
 from tests.environment.runtimes.runtime import Runtime
+from tests.simulation.events.cluster import free_names
 from tests.simulation.events.drawing import drawn
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
@@ -99,7 +101,8 @@ class History:
             node = Node(self.seed, Path(name), runtime, sources, self.bounds)
             containers = node.runtime if isinstance(node.runtime, InContainers) else None
             power = Power(patched, containers.disk.trouble) if containers is not None else None
-            broken = list(_broken(self, node, luck, power))
+            crashes = CrashesAmid(patched, lambda: node.wall)
+            broken = list(_broken(self, node, luck, power, crashes))
             return Told(broken, _digest(node))
 
     def lines(self) -> Iterator[str]:
@@ -110,13 +113,18 @@ class History:
 
 
 def _broken(
-    history: History, node: Node, luck: random.Random, power: Power | None
+    history: History,
+    node: Node,
+    luck: random.Random,
+    power: Power | None,
+    crashes: CrashesAmid,
 ) -> Iterator[str]:
     family = FAMILIES[history.runtime]
     oracle = Oracle(node)
     family.prepare(node, luck)
     oracle.moves()
-    world = World(node, oracle, {}, luck, power, family.workload(luck))
+    world = World(node, oracle, {}, luck, power, crashes, family.workload(luck))
+    crashes.when_crashed = world.notes_crash
     if isinstance(node.runtime, InContainers):
         node.service.when_spoilt = world.troubles
         node.containers.disk.trouble.when_struck = oracle.wishes.note_disk_failure
@@ -161,9 +169,13 @@ def _happen(world: World, happens: Kinds, events: Sequence[Event]) -> None:
 
 def _end_trouble(world: World) -> None:
     world.troubles()
+    if world.crashes is not None:
+        world.crashes.disarm()
     if world.node.cluster is not None:
         world.node.cluster.calls.faults.clear()
         world.node.cluster.come_back()
+        world.node.cluster.refuses_mirrors = False
+        free_names(world.node.cluster)
         for each in OBJECTS:
             world.says(*each)
     mend_sources(world)

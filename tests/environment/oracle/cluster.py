@@ -9,6 +9,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from messages.pods import CONFIG_MIRROR, JsonObject, Pod
+from tests.environment.cluster import NODE as HERE
 from tests.environment.oracle.rule import Rule
 from tests.environment.oracle.shown import TERMINAL
 from tests.support.apiserver.history import Change
@@ -28,8 +29,30 @@ class OnlyOurs(Rule):
             return
         name, kind = change.after["metadata"]["name"], change.kind
         is_made = change.before is None
-        if kind not in OURS or (kind is POD and is_made and not Pod.of(change.after).is_mirror):
+        if kind not in OURS or (kind is POD and not self._is_ours(change, is_made=is_made)):
             self.broken(f"the agent {'makes' if is_made else 'changes'} {kind.name} {name}")
+
+    def _is_ours(self, change: Change, *, is_made: bool) -> bool:
+        is_here = change.after["spec"].get("nodeName") == HERE
+        return is_here and (not is_made or Pod.of(change.after).is_mirror)
+
+
+class MarksStay(Rule):
+    """What administrators put on the Node stays there: its spec, and labels and annotations of theirs."""
+
+    @override
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        if not is_agents or change.kind is not NODE or change.is_gone or change.before is None:
+            return
+        before, after = change.before, change.after
+        if before["spec"] != after["spec"]:
+            self.broken(f"the spec of the Node was {before['spec']} and is {after['spec']}")
+        for group in ("labels", "annotations"):
+            if (
+                "theirs"
+                in (before["metadata"].get(group) or {}).keys() - after["metadata"][group].keys()
+            ):
+                self.broken(f"the Node has not their {group} any more")
 
 
 class StatusNeverBack(Rule):
