@@ -229,6 +229,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if before is not PodLife.TERMINATED:
             if self._commands.is_included_in(observed, self.incarnation):
                 self._learn(observed)
+                self._news.say_unknown_edits(observed)
             self._news.note_status(observed, self.clock.wall())
             if self._pod.is_static:
                 self._keep()  # when its conditions became what they are: nobody else remembers it
