@@ -171,5 +171,17 @@ def decoded_page(data: bytes) -> KeptPod | None:
     )
 
 
+def shows_containers(data: bytes) -> bool:
+    """Return whether a page shows that containers of its pod ran, or something else that is not hollow.
+
+    Hollow pods have no pages, unless they have records of their own. A pod that waits for a container runtime
+    has one without an address. Versions that wrote no conditions ran no pod that waits for a runtime.
+    """
+    kept = decoded_page(data)
+    if kept is None:
+        return False
+    return bool(kept.ips) or "conditions" not in json.loads(data.partition(b"\n")[2])
+
+
 def _digest(body: bytes) -> bytes:
     return sha256(body).hexdigest().encode("ascii")
