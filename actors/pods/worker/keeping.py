@@ -74,7 +74,8 @@ class WorkerKeeping:
 
     def _end(self, ended_as: PodPhase) -> JsonObject:
         """Return the status of the pod as the next process is to show it."""
-        status, failure = self._memory.status, self._memory.life.failure
+        status = self._memory.status
+        failure = self._memory.life.failure if ended_as is PodPhase.FAILED else None
         shown = render_status(self._memory.wish.pod, status) if status is not None else {}
         why = {"reason": failure.reason, "message": failure.message} if failure is not None else {}
         return {**shown, **why, "phase": ended_as.value}

@@ -31,7 +31,7 @@ from kernel import Port, Runtime
 from manifests.container_hashes import container_hash
 from messages.objects import Change, ObjectKind
 from messages.pod_lives import PodLife
-from messages.pod_runtime import RunPod
+from messages.pod_runtime import PodTrouble, RunPod
 from messages.pods import (
     API,
     CONTAINER_DIGESTS,
@@ -272,6 +272,43 @@ def test_an_answer_of_the_disk_that_is_lost_is_asked_for_again(world: LivesWorld
         lives.play.advance(5.0)
         assert lives.status(job).phase is PodPhase.SUCCEEDED
         assert lives.ran() == []
+
+
+def test_what_ends_well_while_the_pod_can_never_run_here_is_kept_as_it_is_shown(
+    world: LivesWorld,
+) -> None:
+    job = make_pod("job", spec={"restartPolicy": "Never", "containers": [{"name": "main"}]})
+    trouble = PodTrouble(reason="Unsupported", message="no such class", is_for_good=True)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        world.machine.pods[job.uid].troubles = (trouble,)
+        lives.exits(job, 0)
+        shown = lives.status(job)
+        assert (shown.phase, shown.reason) == (PodPhase.FAILED, "Unsupported")
+        ended = records_of(world).pods[job.uid].ended
+        assert ended is not None
+        assert (ended["phase"], ended["reason"]) == ("Failed", "Unsupported")
+    lost(world)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        again = lives.status(job)
+        assert (again.phase, again.reason) == (PodPhase.FAILED, "Unsupported")
+
+
+def test_a_success_is_kept_without_the_reason_of_a_kill_that_came_later(world: LivesWorld) -> None:
+    job = make_pod("job", spec={"restartPolicy": "Never", "containers": [{"name": "main"}]})
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        records_of(world).hangs = True
+        lives.exits(job, 0)
+        lives.kills(job, PodFailure(reason="Evicted", message="the disk is full"))
+        records_of(world).hangs = False
+        lives.worker_crashes(job)
+        lives.play.advance(5.0)
+        assert lives.status(job).phase is PodPhase.SUCCEEDED
+        ended = records_of(world).pods[job.uid].ended
+        assert ended is not None
+        assert (ended["phase"], ended.get("reason")) == ("Succeeded", None)
 
 
 def test_a_change_while_no_agent_was_there_is_decided_at_the_next_start(world: LivesWorld) -> None:
