@@ -86,7 +86,8 @@ if __name__ == "__main__":
     # a few connections (measured).
     os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
     # By an older Python, or one without the packages, any other import of ours would end in a riddle.
-    from settings.interpreter import unfit
+    from settings.interpreter import refuse, unfit
 
-    why = unfit(sys.version_info[:2], sys.executable)
-    sys.exit(f"actorlet: {why}" if why else main(sys.argv[1:]))
+    if why := unfit(sys.version_info[:2], sys.executable):
+        refuse(why)
+    sys.exit(main(sys.argv[1:]))

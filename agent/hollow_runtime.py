@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agent.runtime_record import HOLLOW_FILE
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
@@ -51,7 +52,7 @@ class HollowRuntime:
         self._containers = HollowMemory(core=make_core(rules))
         self._pods = RuntimeMemory()
         self._options = ContainersOptions(longest_backoff=settings.longest_restart_pause)
-        file = HollowRecordFile(settings.root_dir / "hollow" / "containers.json")
+        file = HollowRecordFile(settings.root_dir / HOLLOW_FILE)
         self._records = HollowRecordsMemory(file=file) if told.keeps_records else None
 
     def specs(self) -> tuple[AnySpec, ...]:

@@ -1,17 +1,22 @@
 """Which runtime the pods of a root directory have: what is recorded there means nothing to another kind.
 
-The record is a file. A directory without one may be any agent's: earlier versions wrote none.
+The record is a file. Earlier versions wrote none: then the records of pods show whether containers ran.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
+from actors.pods.record_pages import PAGE_LIMIT, shows_containers
+from actors.pods.records import MOST_PAGES
 from files.keeping.disk import read_file, write_file
 from runtimes.cri.runtime_socket import PLACES
 from settings.errors import StartError
@@ -22,6 +27,8 @@ LIMIT: Final = 8192
 """Bytes of a record. One with more is none."""
 POD_RECORDS: Final = "pod-records"
 """The directory below ``--root-dir`` with what the next process is to know of pods."""
+HOLLOW_FILE: Final = Path("hollow", "containers.json")
+"""Below ``--root-dir``: hollow containers, with ``--hollow-records``."""
 
 _WORDS: Final = {
     RuntimeKind.CRI: "run in containers (--runtime cri)",
@@ -78,12 +85,13 @@ def take_directory(root_dir: Path, kind: RuntimeKind, *, may_change: bool) -> No
     nothing runs before. Raises ``StartError`` if the pods have another one, unless that ``may_change``. Then
     the records of pods are put aside until that one runs them again, and those of this kind are taken up.
     """
-    before = record_of(root_dir)
+    record = record_of(root_dir)
+    before = record.runtime if record is not None else _shown_before(root_dir, kind)
     try:
         if before is None and kind is not RuntimeKind.CRI:
             keep_record(root_dir, RecordedRuntime(runtime=kind))
-        if before is not None and before.runtime is not kind:
-            _leave(root_dir, before.runtime, kind, may_change=may_change)
+        if before is not None and before is not kind:
+            _leave(root_dir, before, kind, may_change=may_change)
         records, ours = root_dir / POD_RECORDS, _aside(root_dir, kind)
         if ours.exists() and not records.exists():
             ours.rename(records)
@@ -91,6 +99,21 @@ def take_directory(root_dir: Path, kind: RuntimeKind, *, may_change: bool) -> No
         raise StartError(
             f"the records of pods in --root-dir {root_dir} cannot be changed: {error.strerror}"
         ) from None
+
+
+def _shown_before(root_dir: Path, kind: RuntimeKind) -> RuntimeKind | None:
+    """Return what the records of pods show that no hollow agent may take; None if they show nothing of it."""
+    if kind is not RuntimeKind.HOLLOW or (root_dir / HOLLOW_FILE).exists():
+        return None
+    return RuntimeKind.CRI if any(map(shows_containers, _pages(root_dir))) else None
+
+
+def _pages(root_dir: Path) -> Iterator[bytes]:
+    """Yield the records of pods that can be read."""
+    with suppress(OSError):
+        for page in islice((root_dir / POD_RECORDS).iterdir(), MOST_PAGES):
+            with suppress(OSError):
+                yield read_file(page, PAGE_LIMIT)
 
 
 def _leave(root_dir: Path, before: RuntimeKind, kind: RuntimeKind, *, may_change: bool) -> None:

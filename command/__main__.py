@@ -10,12 +10,10 @@ if __name__ == "__main__":
     root = str(Path(__file__).resolve().parents[1])
     if root not in sys.path:
         sys.path.insert(0, root)
-    from settings.interpreter import unfit
+    from settings.interpreter import refuse, unfit
 
-    why = unfit(sys.version_info[:2], sys.executable)
-    if why:
-        sys.stderr.write(f"actorlet: {why}\n")
-        sys.exit(70)  # the command itself is at fault
+    if why := unfit(sys.version_info[:2], sys.executable):
+        refuse(why)
     from command.main import main
 
     sys.exit(main(sys.argv[1:]))

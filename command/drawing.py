@@ -1,7 +1,7 @@
 """Draws tables and lines for whoever reads: colours on a terminal only, and lines as wide as it is.
 
-rich draws what has to be folded. It takes 60 ms to import, and 200 µs for each row, so it is not used where
-nobody looks, for what fits as it is, and for tables of many rows.
+rich draws what has to be folded, and would fold names, too. It takes 60 ms to import, and 200 µs for each
+row. So it is not used where nobody looks, for what fits as it is, and for tables with names or many rows.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ class Drawing:
     def sheet(self, sheet: Sheet, *, wide: bool = False, is_quick: bool = False) -> None:
         """Draw a table, without lines around it. A row of the wide one is several lines where it has to be.
 
-        A quick one is made without rich, also where it is folded.
+        A quick one is made without rich, also where it is folded. So is one with names: rich folds them.
         """
         shown = sheet.shown(wide=wide)
-        if wide or is_quick or self._width == UNLIMITED or len(shown.rows) > MANY:
-            self._rows(shown.columns, shown.rows, iter(shown.rows), wide=wide, keeps_words=is_quick)
+        is_own = is_quick or shown.has_names
+        if wide or is_own or self._width == UNLIMITED or len(shown.rows) > MANY:
+            self._rows(shown.columns, shown.rows, iter(shown.rows), wide=wide, keeps_words=is_own)
         else:
             self._draw(self._table(shown))
 

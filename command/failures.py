@@ -64,7 +64,8 @@ EXIT_CODES: Final = {
     UnreachableError.exit_code: "The agent cannot be asked: it is away, silent for 2 s, or stops in the "
     "middle. events -f ends so when the agent does.",
     StrangeAnswerError.exit_code: "What answers is of another version, or no agent.",
-    OWN_FAULT: "The command itself is at fault, or cannot write.",
+    OWN_FAULT: "The command itself is at fault, or cannot write; or its Python is too old, or lacks its "
+    "packages.",
     INTERRUPTED: "Interrupted by Ctrl-C.",
 }
 """What each exit code means. ``run`` has those of the agent, ``exec`` that of its command."""

@@ -71,11 +71,21 @@ class RowLines:
         if cell_count(self._line(told, [""] * len(told))) <= self._limit:
             yield whole
             return
+        yield from self._long_names(told, styles)
+        if not any(told):
+            return
         pieces = [
             list(self._fold(said, width)) for said, width in zip(told, self._widths, strict=True)
         ]
         for line in zip_longest(*pieces, fillvalue=""):
             yield self._line(line, styles)
+
+    def _long_names(self, told: list[str], styles: Sequence[str]) -> Iterator[str]:
+        """Yield the names that are too long for their columns, and take them out of the row."""
+        for place, column in enumerate(self._columns):
+            if column.is_name and cell_count(told[place]) > self._widths[place]:
+                yield styled(told[place], styles[place])
+                told[place] = ""
 
     def _paired(self, row: Cells) -> Iterable[tuple[Column, str]]:
         return zip(self._columns, row, strict=True)

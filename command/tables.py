@@ -67,6 +67,9 @@ class Column:
     """Its values stand at its right edge: numbers."""
     is_folded: bool = False
     """Its values are folded where the terminal is too narrow. All others keep their width."""
+    is_name: bool = False
+    """Its values stay whole: people copy them, and look for them. Where the terminal is too narrow, one that
+    is longer than its column stands on a line of its own, before the rest of its row."""
     is_toned: bool = False
     """Its values have the colour of what they mean."""
 
@@ -89,6 +92,11 @@ class Sheet:
             columns=tuple(self.columns[place] for place in places),
             rows=[tuple(row[place] for place in places) for row in self.rows],
         )
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a column of it is names."""
+        return any(column.is_name for column in self.columns)
 
     def _is_told(self, place: int) -> bool:
         return place == 0 or any(row[place] for row in self.rows)

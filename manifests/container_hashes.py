@@ -57,11 +57,19 @@ def hash_of_image(spec_hash: str) -> str:
     return spec_hash.partition(_BEFORE_DIGEST)[0]
 
 
-def is_unchanged(spec_hash: str, image: str, instance: ContainerObserved) -> bool:
+def has_digest(spec_hash: str) -> bool:
+    """Return whether it tells all that the manifest said of a container, and not its image alone."""
+    return _BEFORE_DIGEST in spec_hash
+
+
+def is_unchanged(
+    spec_hash: str, image: str, instance: ContainerObserved, first_digest: str = ""
+) -> bool:
     """Return whether nothing has changed that demands another container than this instance.
 
-    An instance whose hash has no digest was made by a kubelet, or by a version of this agent that knew none:
-    its image alone counts.
+    An instance whose hash has no digest was made by a kubelet, or by a version of this agent that knew none.
+    It counts as made of ``first_digest``, that of the container when such a version of the agent first saw
+    the pod. Where there is none, its image alone counts.
 
     Kubelets before 1.31 hash the whole specification, which cannot be computed here. Such a hash is kept: the
     instance counts as unchanged as long as the specification names the image that it runs. So that needs no
@@ -70,9 +78,9 @@ def is_unchanged(spec_hash: str, image: str, instance: ContainerObserved) -> boo
     """
     wanted, _, digest = spec_hash.partition(_BEFORE_DIGEST)
     written, _, made_of = instance.spec_hash.partition(_BEFORE_DIGEST)
-    if written in {"", wanted}:
-        return not digest or made_of in {"", digest}
-    return instance.is_foreign and _is_same_image(image, instance)
+    if digest and (made_of or first_digest) not in {"", digest}:
+        return False
+    return written in {"", wanted} or (instance.is_foreign and _is_same_image(image, instance))
 
 
 def _is_same_image(image: str, instance: ContainerObserved) -> bool:

@@ -100,6 +100,10 @@ EVENT_REASONS: Final = (
     # Volumes, Secrets and ConfigMaps.
     _warning("FailedMount", "a volume cannot be made, or the object that it shows cannot be had"),
     _warning("FailedUnmount", "volumes of a pod that has ended cannot be taken away"),
+    _warning(
+        "EditUnknown",
+        "a container does not tell whether it was made before an edit of its manifest",
+    ),
     _warning("UnsupportedVolume", "a volume is of a kind that is not supported"),
     _warning("FailedToRetrieveImagePullSecret", "a Secret for pulls cannot be had"),
     _normal("ReferenceResolved", "an object can be used again"),

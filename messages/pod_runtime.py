@@ -160,6 +160,8 @@ class SandboxObserved:
     ips: tuple[str, ...] = ()
     """The pod's addresses, the first one of the primary family. Empty for the node's own network. Once it is
     stopped they are those that it had (rule G5)."""
+    content_digest: str = ""
+    """That of the manifest of a static pod when it was made; empty from a runtime that cannot tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +251,10 @@ class RunPod:
     """By name of the container. A container that is missing has no probes."""
     volumes: Mapping[str, PodVolume] = field(default_factory=dict)
     """By name: what containers mount. Empty where nobody makes volumes."""
+    first_digests: Mapping[str, str] = field(default_factory=dict)
+    """By name, of a static pod whose UID its user has fixed: the digests of its containers when this agent
+    first saw it. An instance that does not tell what it was made of counts as made of that. The same in each
+    command."""
     outdated: frozenset[str] = frozenset()
     """Ids of instances that are to be stopped and started again, whatever the restart policy says and without
     a back-off: what they use has changed. They end with the reason ``ObjectChanged``, and show it as long as

@@ -1,4 +1,4 @@
-"""Whether this Python can run the agent. Pure.
+"""Whether this Python can run the agent, and how whoever is run by another one ends.
 
 It is asked before anything else is imported, so any Python since 3.8 has to be able to read this file and
 those that import it first: ``run.py``, ``command/__main__.py`` and ``tools/installing/__main__.py``.
@@ -6,10 +6,14 @@ those that import it first: ``run.py``, ``command/__main__.py`` and ``tools/inst
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import NoReturn
 
 OLDEST = (3, 11)
+UNFIT = 70
+"""The exit code: for those who ask whether the agent is well, 1 is an answer."""
 PACKAGES = ("click", "pykka")
 """Packages by which an environment of the agent is known."""
 BY_ENVIRONMENT = "run it by .venv/bin/python, which `make .venv/agent` sets up"
@@ -33,3 +37,9 @@ def unfit(version: tuple[int, int], path: str, has: Callable[[str], object] = fi
         missing = [each for each in PACKAGES if not has(each)]
         said = f"no module {missing[0]} in {path}" if missing else ""
     return f"{said}: {BY_ENVIRONMENT}" if said else ""
+
+
+def refuse(why: str) -> NoReturn:
+    """End the process with one sentence that says ``why``."""
+    sys.stderr.write(f"actorlet: {why}\n")
+    sys.exit(UNFIT)

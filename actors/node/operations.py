@@ -75,8 +75,11 @@ class NodeOperations:
     _clears: str = ""
     """UID of the Node whose leftovers the last report removes."""
 
-    def refusal(self) -> str:
-        """Return why the Node that exists is left alone; empty if it is not, or if there is none."""
+    def note_node(self) -> str:
+        """Note of the Node that exists whether it is the agent's, and then which volumes it says are in use.
+
+        Return why it is left alone; empty if it is not, or if there is none.
+        """
         node = self.observed.node
         if node is None:
             return ""
@@ -145,7 +148,7 @@ class NodeOperations:
             yield NodeOperation.LOOK, self._look
         elif observed.is_known and node is None and self.rules.register:
             yield NodeOperation.REGISTER, partial(self._register, facts, wall)
-        elif observed.is_known and node is not None and not self.refusal():
+        elif observed.is_known and node is not None and not self.note_node():
             if self.rules.register:
                 yield NodeOperation.LABEL, partial(self._label, facts, node)
             yield NodeOperation.REPORT, partial(self._report, facts, node, now, wall)

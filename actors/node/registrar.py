@@ -244,7 +244,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         if not observed.is_known:
             return
         told = self._followers.told
-        fact = fact_of(self._rules.name, observed.node, self._operations.refusal())
+        fact = fact_of(self._rules.name, observed.node, self._operations.note_node())
         if not self._followers.tell(fact):
             return
         if isinstance(fact, NodeIsGone) and fact.reason:

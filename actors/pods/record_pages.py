@@ -57,6 +57,8 @@ class KeptPod:
     """Status and time of each condition by its type, of a static pod: nobody else knows the times."""
     ips: tuple[str, ...] = ()
     """The addresses of a static pod: a sandbox that was stopped does not tell them any more."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Those of its containers when this agent first saw it, of a static pod whose UID its user has fixed."""
     ended: JsonObject | None = None
     """Its status, in the API's form, once it has ended by itself: it never runs again. None before."""
 
@@ -129,6 +131,7 @@ def _body(kept: KeptPod, ended: JsonObject | None) -> bytes:
         "running": list(kept.running),
         "conditions": dict(kept.conditions),
         "ips": list(kept.ips),
+        "digests": dict(kept.digests),
         "ended": ended,
     }
     return json.dumps(document).encode("ascii")
@@ -163,8 +166,21 @@ def decoded_page(data: bytes) -> KeptPod | None:
             for type_, (status, since) in document.get("conditions", {}).items()
         },
         ips=tuple(document.get("ips", ())),
+        digests=document.get("digests", {}),
         ended=document.get("ended"),
     )
+
+
+def shows_containers(data: bytes) -> bool:
+    """Return whether a page shows that containers of its pod ran, or something else that is not hollow.
+
+    Hollow pods have no pages, unless they have records of their own. A pod that waits for a container runtime
+    has one without an address. Versions that wrote no conditions ran no pod that waits for a runtime.
+    """
+    kept = decoded_page(data)
+    if kept is None:
+        return False
+    return bool(kept.ips) or "conditions" not in json.loads(data.partition(b"\n")[2])
 
 
 def _digest(body: bytes) -> bytes:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from command.drawing import Drawing
 
 COLUMNS = (
-    Column(title="ACTOR", is_folded=True),
+    Column(title="ACTOR", is_folded=True, is_name=True),
     Column(title="STATE", is_toned=True),
     Column(title="RESTARTS", is_right=True),
     Column(title="MAILBOX", is_right=True),

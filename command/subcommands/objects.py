@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from command.drawing import Drawing
 
 COLUMNS = (
-    Column(title="OBJECT", is_folded=True),
+    Column(title="OBJECT", is_folded=True, is_name=True),
     Column(title="STATE", is_toned=True),
     Column(title="PODS", is_right=True),
     Column(title="CURRENT"),

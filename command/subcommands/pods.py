@@ -28,7 +28,7 @@ STALE = "Actorlet-Statuses"
 TOTAL = ("summary", "pods")
 """Where an agent says how many pods there are."""
 COLUMNS = (
-    Column(title="POD", is_folded=True),
+    Column(title="POD", is_folded=True, is_name=True),
     Column(title="READY"),
     Column(title="STATUS", is_toned=True),
     Column(title="RESTARTS"),

@@ -29,7 +29,7 @@ SOURCES = (
     Column(title="ERROR", is_folded=True),
 )
 MANIFESTS = (
-    Column(title="MANIFEST", is_folded=True),
+    Column(title="MANIFEST", is_folded=True, is_name=True),
     Column(title="VERDICT", is_toned=True),
     Column(title="OF", is_folded=True),
     Column(title="UID", is_wide=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 API_SERVER = "api"
 """The source whose pods come from no manifest."""
+LOCAL_OBJECTS = "local-objects"
+"""The source of Secrets and ConfigMaps, which are counted apart."""
 MOST_EXPLAINED = 100
 """Of how many pods the agent is asked why they are not as they should be."""
 MOST_NAMED = 10
@@ -113,16 +115,28 @@ class AgentState:
         return Counter(text(each, "status", "phase") for each in parts(self.pods, "items"))
 
     def verdicts(self) -> Mapping[str, int]:
-        """Return how many manifests there are of each verdict. A pod of the API server has none."""
-        found: Counter[str] = Counter()
-        for source in parts(self.sources, "sources"):
-            if text(source, "name") != API_SERVER:
-                found.update(verdict_counts(source))
-        return found
+        """Return how many manifests of pods there are of each verdict. A pod of the API server has none."""
+        return self._verdicts(lambda name: name not in {API_SERVER, LOCAL_OBJECTS})
+
+    def objects(self) -> Mapping[str, int]:
+        """Return how many files of Secrets and ConfigMaps there are of each verdict."""
+        return self._verdicts(lambda name: name == LOCAL_OBJECTS)
 
     def counts(self) -> list[tuple[str, str]]:
-        """Return both in words."""
-        return [("pods", _sum(self.phases())), ("manifests", _sum(self.verdicts()))]
+        """Return all of them in words."""
+        objects = self.objects()
+        return [
+            ("pods", _sum(self.phases())),
+            ("manifests", _sum(self.verdicts())),
+            ("local objects", _sum(objects) if objects else ""),
+        ]
+
+    def _verdicts(self, is_wanted: Callable[[str], bool]) -> Mapping[str, int]:
+        found: Counter[str] = Counter()
+        for source in parts(self.sources, "sources"):
+            if is_wanted(text(source, "name")):
+                found.update(verdict_counts(source))
+        return found
 
     def troubled_sources(self) -> list[Document]:
         """Return the sources that have listed, and cannot be looked at now."""
@@ -297,5 +311,6 @@ def _document(
             for each in state.troubled_pods()
         ],
         "manifests": sum(state.verdicts().values()),
+        "localObjects": sum(state.objects().values()),
         "troubledManifests": state.troubled_manifests(),
     }

@@ -28,7 +28,7 @@ def note_run(record: RuntimeRecord, command: RunPod) -> None:
         record.tell_again = True
         return
     if record.pod is not command.pod:
-        before, after = record.shape, shape_of(command.pod)
+        before, after = record.shape, shape_of(command.pod, command.first_digests)
         record.pod, record.shape, record.impossible = command.pod, after, None
         if before is not None:
             _note_new_resources(record, before, after)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from manifests.container_hashes import container_digests, container_hash, is_unchanged
@@ -21,6 +22,16 @@ DEFAULT_GRACE: Final = Seconds(30.0)
 MOST_IN_SMALL_PODS: Final = 32
 MOST_GRACE: Final = Seconds(366 * 86_400.0)
 """Longer graces count as this one, a year: timers and runtimes have limits of their own."""
+
+
+NO_DIGESTS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class _Digests(NamedTuple):
+    """Digests of containers by name: those of the manifest, and those that it had when it was first seen."""
+
+    now: Mapping[str, str]
+    first: Mapping[str, str]
 
 
 class ContainerPart(Enum):
@@ -51,6 +62,8 @@ class ContainerShape:
     image: str
     pull_policy: str
     spec_hash: str
+    first_digest: str = ""
+    """What an instance counts as made of whose hash does not tell: see ``RunPod.first_digests``."""
     behaviour: RestartBehaviour
     volume_images: tuple[WantedImage, ...] = ()
     """Those that it mounts."""
@@ -77,7 +90,7 @@ class ContainerShape:
     def is_unchanged_since(self, instance: ContainerObserved) -> bool:
         """Return whether nothing has changed that demands another instance than this one."""
         is_same = instance.spec_hash == self.spec_hash  # asked in each plan, and mostly so
-        return is_same or is_unchanged(self.spec_hash, self.image, instance)
+        return is_same or is_unchanged(self.spec_hash, self.image, instance, self.first_digest)
 
     def grace_of_probe(self, probe: str, default: Seconds) -> Seconds:
         """Return the grace of a kill for ``probe``, which may have one of its own (rule B11)."""
@@ -112,7 +125,7 @@ class PodShape:
         return next((shape for shape in self if shape.name == name), None)
 
 
-def shape_of(pod: Pod) -> PodShape:
+def shape_of(pod: Pod, first_digests: Mapping[str, str] = NO_DIGESTS) -> PodShape:
     """Return what ``pod``'s specification says of its containers."""
     spec: JsonObject = pod.document.get("spec") or {}
     policy = spec.get("restartPolicy") or ALWAYS
@@ -121,7 +134,7 @@ def shape_of(pod: Pod) -> PodShape:
         for volume in spec.get("volumes") or ()
         if volume.get("image") is not None
     }
-    digests = container_digests(pod)
+    digests = _Digests(container_digests(pod), first_digests)
     inits = tuple(
         _init(container, policy, images, digests) for container in spec.get("initContainers") or ()
     )
@@ -158,7 +171,7 @@ def _init(
     container: JsonObject,
     policy: str,
     images: Mapping[str, WantedImage],
-    digests: Mapping[str, str],
+    digests: _Digests,
 ) -> ContainerShape:
     part = ContainerPart.SIDECAR if is_sidecar(container) else ContainerPart.INIT
     return _shape(container, part, behaviour_of(container, policy), images, digests)
@@ -175,7 +188,7 @@ def _shape(
     part: ContainerPart,
     behaviour: RestartBehaviour,
     images: Mapping[str, WantedImage],
-    digests: Mapping[str, str],
+    digests: _Digests,
 ) -> ContainerShape:
     name, image = str(container.get("name") or ""), str(container.get("image") or "")
     lifecycle = container.get("lifecycle") if part in _WITH_HOOKS else None
@@ -184,7 +197,8 @@ def _shape(
         part=part,
         image=image,
         pull_policy=container.get("imagePullPolicy") or default_pull_policy(image),
-        spec_hash=container_hash(name, image, digests.get(name, "")),
+        spec_hash=container_hash(name, image, digests.now.get(name, "")),
+        first_digest=digests.first.get(name, ""),
         behaviour=behaviour,
         volume_images=_mounted_images(container, images) if images else (),
         needs=(needs := named_values(container)),

@@ -19,6 +19,7 @@ from runtimes.container_runtime import (
     RuntimeFailure,
     RuntimeFailureKind,
 )
+from runtimes.environment.objects import used_objects
 from runtimes.hollow.addresses import AddressesExhaustedError, PodAddresses
 from runtimes.hollow.annotations import UnreadableAnnotationError
 from runtimes.hollow.behaviour import (
@@ -182,6 +183,7 @@ class HollowMachine:
             spec_hash=request.spec_hash,
             created_at=at.wall,
             resources=spec.get("resources") or _NO_RESOURCES,
+            variables_from=used_objects(request.pod, spec, request.objects),
         )
         self.inventory.add_container(ContainerRecord(record, observed, behaviour))
         self.touched[record.pod.uid] = None

@@ -66,7 +66,14 @@ async def _look_up(host: str, where: str) -> list[str]:
         raise HookConnectionError(f"{where}: too many names are being looked up")
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[str]] = loop.create_future()
-    threading.Thread(target=_find, args=(host, loop, found), name="hooks-name", daemon=True).start()
+    finder = threading.Thread(
+        target=_find, args=(host, loop, found), name="hooks-name", daemon=True
+    )
+    try:
+        finder.start()
+    except RuntimeError:  # the machine has no thread left
+        _lookups.release()
+        raise HookConnectionError(f"{where}: there is no thread to look the name up") from None
     return await found
 
 

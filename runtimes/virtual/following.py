@@ -18,6 +18,7 @@ from messages.pod_runtime import (
     ContainerState,
     ContainerWait,
     PodTrouble,
+    UsedObject,
 )
 from messages.pods import TERMINAL_PHASES, JsonObject, Pod, PodPhase, PodUid
 from messages.units import Timestamp
@@ -106,6 +107,37 @@ def followed(
         trouble=_trouble(report, phase),
     )
     return Followed(result, tuple(complaints))
+
+
+def with_variables(
+    pod: FollowedPod, before: FollowedPod | None, used: Mapping[str, tuple[UsedObject, ...]]
+) -> FollowedPod:
+    """Return ``pod`` with what the variables of its instances were made from.
+
+    It is ``used``, by name of the container, of an instance that was not there ``before``.
+    """
+    found = {
+        name: _made_from(history, before.containers.get(name) if before is not None else None, used)
+        for name, history in pod.containers.items()
+    }
+    return replace(pod, containers=found) if found != pod.containers else pod
+
+
+def _made_from(
+    history: ContainerHistory,
+    earlier: ContainerHistory | None,
+    used: Mapping[str, tuple[UsedObject, ...]],
+) -> ContainerHistory:
+    current, before = history.current, earlier.current if earlier is not None else None
+    if current is None:
+        return history
+    is_same = before is not None and before.id == current.id
+    made_from = before.variables_from if before is not None and is_same else used.get(history.name)
+    return (
+        replace(history, current=replace(current, variables_from=made_from))
+        if made_from
+        else history
+    )
 
 
 def phase_of_report(report: PodReport) -> PodPhase:

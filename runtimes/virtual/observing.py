@@ -19,7 +19,13 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodPhase, PodUid
 from messages.units import Timestamp
-from runtimes.virtual.following import FollowedPod, followed, phase_of_report, waiting_containers
+from runtimes.virtual.following import (
+    FollowedPod,
+    followed,
+    phase_of_report,
+    waiting_containers,
+    with_variables,
+)
 from runtimes.virtual.pods import UNFOLLOWED, VirtualPod
 from runtimes.virtual.provider import PodReport
 from runtimes.virtual.reports import Nonsense
@@ -61,7 +67,7 @@ def take_report(
     before = it.state
     told = _hidden(report, it.objects)
     result = followed(it.pod, told, before, now, it.restarts_before, it.spec_run)
-    it.state = result.pod
+    it.state = with_variables(result.pod, before, it.used)
     return ReportNews(
         _not_said(it, result.complaints),
         _newly(ContainerState.RUNNING, before, it.state),

@@ -16,10 +16,12 @@ from messages.pod_runtime import (
     PodTrouble,
     RunPod,
     StopPod,
+    UsedObject,
 )
 from messages.pods import JsonObject, Pod, PodPhase, PodUid
 from messages.units import Seconds, Timestamp
-from runtimes.virtual.following import FollowedPod, ended_unseen
+from runtimes.environment.objects import used_objects
+from runtimes.virtual.following import FollowedPod, containers_of, ended_unseen
 
 SHORTEST_GRACE: Final = Seconds(1.0)
 
@@ -62,6 +64,9 @@ class VirtualPod:
     """The last ``run`` returned without an error."""
     spec_run: JsonObject | None = None
     """The specification that was to be run last, or updated to. None of what ran before the agent did."""
+    used: Mapping[str, tuple[UsedObject, ...]] = field(default_factory=dict)
+    """What variables of the next instance of each container are made from: that of the last ``run``, and
+    what there is once that is told. None of what ran before the agent did."""
     stop_by: float | None = None
     """When the grace of the command ends."""
     stopping_by: float | None = None
@@ -119,7 +124,10 @@ def take_command(it: VirtualPod, command: RunPod | StopPod | ForgetPod, now: flo
     is_news = command.mark != it.command.mark
     it.command, it.last_told = command, None
     if isinstance(command, RunPod):
+        is_same = it.pod is command.pod and it.objects == command.objects
         it.pod, it.objects = command.pod, command.objects
+        if it.is_told and not is_same:
+            it.used = _used(it)
         if is_news:
             it.retry_at, it.failures = None, 0
         return
@@ -184,8 +192,19 @@ def note_call(it: VirtualPod, method: Method, ends_by: float, now: Timestamp) ->
         it.may_be_there, it.was_run = True, False
         # Also a call that fails may have begun it.
         it.spec_run = it.pod.document.get("spec") if it.pod is not None else None
+        it.used = _used(it)
     elif method is Method.STOP:
         it.stopping_by, it.was_stopped = ends_by, False
+
+
+def _used(it: VirtualPod) -> Mapping[str, tuple[UsedObject, ...]]:
+    """Return what variables of each container are made from if it starts now."""
+    if it.pod is None:
+        return {}
+    return {
+        name: used_objects(it.pod, container, it.objects)
+        for name, (container, _) in containers_of(it.pod).items()
+    }
 
 
 def note_success(it: VirtualPod, method: Method, spec: JsonObject | None) -> None:

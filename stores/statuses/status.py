@@ -52,7 +52,7 @@ def status_after(situation: StatusSituation) -> PodStatus:
         situation = replace(situation, is_ended=True)
     before = None if previous is None else previous.observed
     observed = completed(situation.pod, situation.observed, before)
-    failure = situation.failure or _failure_of(observed)
+    failure = situation.failure or final_failure(observed)
     conditions = () if previous is None else previous.conditions
     if _is_rejected(observed, previous):
         # The runtime refused the pod before it made anything of it: as admission does.
@@ -112,7 +112,7 @@ def _parts(status: PodStatus) -> tuple[object, ...]:
     )
 
 
-def _failure_of(observed: PodObserved | None) -> PodFailure | None:
+def final_failure(observed: PodObserved | None) -> PodFailure | None:
     """Return the trouble for which the pod can never run here, if there is one."""
     for trouble in () if observed is None else observed.troubles:
         if trouble.is_for_good:
@@ -126,7 +126,7 @@ def _is_rejected(observed: PodObserved | None, previous: PodStatus | None) -> bo
         return False
     if previous is not None and previous.phase in TERMINAL_PHASES:
         return previous.observed is None and previous.message.startswith(REJECTED)
-    return _failure_of(observed) is not None
+    return final_failure(observed) is not None
 
 
 def _told(pod: Pod, conditions: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:

@@ -166,6 +166,7 @@ def test_an_edit_of_a_pod_with_a_fixed_uid_restarts_the_container_that_it_is_abo
     agent.begins()
     agent.await_serving("web")
     eventually(lambda: agent.said("beside") == ["begins"])
+    eventually(lambda: "containerID" in agent.status("web", "beside"))
     beside = agent.status("web", "beside")["containerID"]
     write(f"say edited; {SERVES}")
     eventually(lambda: agent.said("web") == ["begins", "term", "edited", "begins"])

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from messages.objects import ObjectKind
 from messages.pod_runtime import (
     ContainersSignalled,
     ContainerState,
@@ -15,6 +16,7 @@ from messages.pod_runtime import (
     PodObserved,
     SandboxState,
     SignalContainers,
+    UsedObject,
 )
 from messages.pods import Pod
 from tests.support.canary import hidden
@@ -273,6 +275,27 @@ def test_values_of_secrets_are_told_to_nobody(runtime: PodRuntimeUnderTest) -> N
 
 
 # --- what there is -------------------------------------------------------------------------------------
+
+
+def test_a_container_tells_the_versions_that_its_variables_were_made_from(
+    runtime: PodRuntimeUnderTest,
+) -> None:
+    def used() -> tuple[UsedObject, ...]:
+        current = runtime.last(pod).containers["main"].current
+        return current.variables_from if current is not None else ()
+
+    document = RUNS.document
+    source = {"secretKeyRef": {"name": "s", "key": "k"}}
+    variable = {"name": "K", "valueFrom": source}
+    (main,) = document["spec"]["containers"]
+    spec = {**document["spec"], "containers": [{**main, "env": [variable]}]}
+    pod = Pod.of({**document, "spec": spec})
+    runtime.run(pod, secret=b"old", version="1")
+    assert used() == (UsedObject(ObjectKind.SECRET, "s", "1"),)
+    mark = runtime.run(pod, secret=b"new", version="2")
+    runtime.pass_time(5.0)
+    assert runtime.last(pod).mark == mark
+    assert used() == (UsedObject(ObjectKind.SECRET, "s", "1"),)
 
 
 def test_pods_are_listed_with_whose_they_are(runtime: PodRuntimeUnderTest) -> None:

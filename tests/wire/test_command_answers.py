@@ -153,6 +153,22 @@ def test_pods_of_the_api_server_are_no_manifests(capsys: Capture) -> None:
             assert json.loads(capsys.readouterr().out)["manifests"] == many
 
 
+def test_secrets_and_config_maps_from_files_are_counted_apart_from_manifests(
+    capsys: Capture,
+) -> None:
+    objects = {"name": "local-objects", "ready": True, "verdicts": {"accepted": 2, "kept": 1}}
+    file = {"name": "file", "ready": True, "verdicts": {"accepted": 3}, "manifests": []}
+    told = {"sources": [file, {**objects, "manifests": []}]}
+    with answering(says({**real(), "/sourcez": told})) as server:
+        asked(server, "status")
+        out = capsys.readouterr().out
+        assert "manifests      3: 3 accepted\n" in out
+        assert "local objects  3: 2 accepted, 1 kept\n" in out
+        asked(server, "status -o json")
+        document = json.loads(capsys.readouterr().out)
+        assert (document["manifests"], document["localObjects"]) == (3, 3)
+
+
 def test_status_says_which_version_runs_and_that_a_restart_is_due(capsys: Capture) -> None:
     version = {"text": "1.0 (aaa)", "advice": "1.1 (bbb) is installed: a restart is due"}
     with answering(says({**well(), "/ui/agent": {"version": version}})) as server:

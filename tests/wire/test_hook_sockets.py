@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Self
 
 import pytest
@@ -15,6 +15,7 @@ import trustme
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.pods import PodUid
 from messages.units import Seconds
+from runtimes.hooks.connections import MOST_LOOKUPS
 from runtimes.hooks.messages import HookKind, HookRef
 from runtimes.hooks.sockets import LoopSockets, SocketCall, SocketHookEnded, SocketOutcome
 from tests.support.kernel.probe import Probe
@@ -308,6 +309,28 @@ def test_a_port_that_nobody_listens_at_fails_and_says_where(hooks: Hooks) -> Non
 def test_a_name_that_is_not_known_fails(hooks: Hooks) -> None:
     outcome = hooks.outcome(TcpSocketAction(host="nobody.invalid", port=80))
     assert outcome == SocketOutcome("nobody.invalid:80: the name has no address")
+
+
+@contextmanager
+def no_thread_can_be_started() -> Iterator[None]:
+    """Let threads want a stack that no machine has room for."""
+    before = threading.stack_size(1 << 46)
+    try:
+        yield
+    finally:
+        threading.stack_size(before)
+
+
+def test_names_are_looked_up_again_once_there_are_threads_again(hooks: Hooks) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        action = TcpSocketAction(host="localhost", port=listener.getsockname()[1])
+        assert hooks.outcome(action) == GOOD  # the event loop has its thread
+        with no_thread_can_be_started():
+            for _ in range(MOST_LOOKUPS):
+                outcome = hooks.outcome(action)
+                assert outcome is not None
+                assert outcome.failure.endswith("there is no thread to look the name up")
+        assert hooks.outcome(action) == GOOD
 
 
 @pytest.mark.parametrize("host", ["", "a b", "\0", "x" * 300, "é" * 70, "a..b"])

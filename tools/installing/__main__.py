@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import sys
 
-from settings.interpreter import too_old
+from settings.interpreter import refuse, too_old
 
 CHOOSING = "`make ... PYTHON=python3.11` chooses another"
 OF_PACKAGES = "the package is for this one"
 
 if __name__ == "__main__":
     # Other modules of ours are not even grammar to an older Python.
-    said = too_old(sys.version_info[:2], sys.executable)
-    if said:
-        sys.exit(f"actorlet: {said}: {OF_PACKAGES if 'deb' in sys.argv[1:2] else CHOOSING}")
+    if said := too_old(sys.version_info[:2], sys.executable):
+        refuse(f"{said}: {OF_PACKAGES if 'deb' in sys.argv[1:2] else CHOOSING}")
     from tools.installing.doing import main
 
     sys.exit(main(sys.argv[1:]))

@@ -37,11 +37,11 @@ from messages.change_hooks import RolloutGranted
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved
-from messages.pods import TERMINAL_PHASES, Pod
+from messages.pods import TERMINAL_PHASES, Pod, PodPhase
 from messages.probing import ProbesAgain, ProbesSay
-from messages.statuses import PodFailure
 from messages.volumes import ReleaseAnswer, VolumesAre, VolumesGone, VolumesStay
 from stores.statuses.phase import phase_of
+from stores.statuses.status import final_failure
 
 _log = structlog.get_logger("pods")
 
@@ -229,6 +229,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if before is not PodLife.TERMINATED:
             if self._commands.is_included_in(observed, self.incarnation):
                 self._learn(observed)
+                self._news.say_unknown_edits(observed)
             self._news.note_status(observed, self.clock.wall())
             if self._pod.is_static:
                 self._keep()  # when its conditions became what they are: nobody else remembers it
@@ -252,12 +253,12 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if isinstance(self._commands.told, StopStep):
             life.note(LifeEvent.STOPPED)
         elif self._commands.is_told_to_run:
-            phase = phase_of(self._pod, observed)
+            phase, failure = phase_of(self._pod, observed), final_failure(observed)
             if phase in TERMINAL_PHASES:
-                life.end_by_itself(phase)  # first: an end that has a reason is to be kept, too
-            for trouble in observed.troubles:
-                if trouble.is_for_good:
-                    life.end(PodFailure(reason=trouble.reason, message=trouble.message))
+                # First: an end that has a reason is to be kept, too. Such an end is never a success.
+                life.end_by_itself(phase if failure is None else PodPhase.FAILED)
+            if failure is not None:
+                life.end(failure)
 
     def _move(self) -> None:
         """Go on in a new stage."""

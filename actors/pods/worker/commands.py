@@ -51,6 +51,7 @@ class WorkerCommands:
                 mark=self._next(incarnation),
                 reply_to=self._me,
                 verdicts=probes.verdicts() if probes is not None else {},
+                first_digests=memory.first_digests or {},
                 outdated=outdated,
                 **supplies._asdict(),
             )

@@ -12,6 +12,7 @@ from actors.pods.record_pages import KeptPod, ObjectVersion, kept_pod
 from actors.pods.records import KeepPod, PodKept
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from kernel import Port, Timer
+from manifests.container_hashes import container_digests
 from messages.objects import ObjectId
 from messages.pods import JsonObject, PodPhase
 from messages.units import Seconds, Timestamp
@@ -42,10 +43,15 @@ class WorkerKeeping:
         """The end of the pod was told to be kept in this life."""
 
     def begin(self) -> None:
-        """Take that the pod has ended, if an earlier process has kept that: it does not run again."""
-        kept, life = self._memory.kept, self._memory.life
+        """Take what an earlier process has kept: a pod that has ended does not run again."""
+        memory = self._memory
+        kept, life = memory.kept, memory.life
+        if memory.first_digests is None:
+            known = kept.digests if kept is not None else {}
+            memory.first_digests = known or container_digests(memory.wish.pod)
+            memory.is_new_here = not known and bool(memory.first_digests)
         if kept is not None and kept.ended is not None and life.ended_as is None:
-            self._memory.is_end_kept = True
+            memory.is_end_kept = True
             life.end_by_itself(PodPhase(kept.ended["phase"]))
 
     def has_kept_end(self) -> bool:
@@ -68,7 +74,8 @@ class WorkerKeeping:
 
     def _end(self, ended_as: PodPhase) -> JsonObject:
         """Return the status of the pod as the next process is to show it."""
-        status, failure = self._memory.status, self._memory.life.failure
+        status = self._memory.status
+        failure = self._memory.life.failure if ended_as is PodPhase.FAILED else None
         shown = render_status(self._memory.wish.pod, status) if status is not None else {}
         why = {"reason": failure.reason, "message": failure.message} if failure is not None else {}
         return {**shown, **why, "phase": ended_as.value}
@@ -87,7 +94,7 @@ class WorkerKeeping:
         if memory.hooks is not None:
             outdated, versions = memory.hooks.outdated, self._acted_on(versions)
         kept = kept_pod(memory.wish.pod, began, versions, verdicts, outdated, shown)
-        kept = replace(kept, ips=self._addresses())
+        kept = replace(kept, ips=self._addresses(), digests=memory.first_digests or {})
         if self._keeps_starts:
             kept = replace(kept, running=self._running())
         if kept != memory.kept:

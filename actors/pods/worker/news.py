@@ -12,17 +12,19 @@ from actors.pods.pod_events import pod_event
 from actors.pods.record_pages import conditions_kept
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.volumes import FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME
+from manifests.container_hashes import container_digests, has_digest
 from messages.events import EventType
 from messages.pod_lives import PodLife
 from messages.pod_runtime import (
     NO_MARK,
+    ContainerState,
     PodObserved,
     PodTrouble,
     ProbeVerdict,
     SandboxObserved,
     SandboxState,
 )
-from messages.pods import TERMINAL_PHASES, JsonObject, PodPhase, PodUid
+from messages.pods import CONTENT_DIGEST, TERMINAL_PHASES, JsonObject, Pod, PodPhase, PodUid
 from messages.statuses import PodFailure, PodStatus, PodStatusIs
 from messages.units import Timestamp
 from stores.statuses.completion import completed
@@ -32,6 +34,12 @@ from stores.statuses.status import StatusSituation, shows_same, status_after
 
 _OWN: Final = frozenset({FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME, DEFERRED, INFEASIBLE})
 """Reasons of troubles that the runtime does not tell, so that they are not kept when they are over."""
+
+EDIT_UNKNOWN: Final = "EditUnknown"
+_MAY_BE_OLD: Final = (
+    "The manifest was edited since the pod began, and container {} does not tell whether it was made before "
+    "that, as an earlier version of the agent made it: it runs on, and its next start is as the manifest says"
+)
 
 
 class WorkerNews:
@@ -70,6 +78,17 @@ class WorkerNews:
         if kept.ended is not None:
             return status_of({"metadata": {"uid": pod.uid}, "status": kept.ended})
         return _with_running(pod.uid, kept.running, shown) if kept.running else shown
+
+    def say_unknown_edits(self, observed: PodObserved) -> None:
+        """Say once which containers may be older than an edit of the manifest that nobody here has seen."""
+        memory = self._memory
+        if not memory.is_new_here:
+            return
+        memory.is_new_here = False
+        for name in edited_before(memory.wish.pod, observed):
+            message = _MAY_BE_OLD.format(name)
+            self._ports.log.warning(message, pod=memory.wish.pod.display_name, container=name)
+            self.post(PodFailure(reason=EDIT_UNKNOWN, message=message), EventType.WARNING)
 
     def note_mirror(self) -> None:
         """Count restarts on from those that the mirror shows of an earlier process.
@@ -200,6 +219,21 @@ class WorkerNews:
             return None
         shown = memory.status.observed if memory.status is not None else None
         return memory.probes.verdicts(memory.wish.pod, observed or shown)
+
+
+def edited_before(pod: Pod, observed: PodObserved) -> list[str]:
+    """Return which containers run of which nobody knows whether an edit of the manifest is about them."""
+    known, sandbox = container_digests(pod), observed.sandbox
+    begun_with = sandbox.content_digest if sandbox is not None else ""
+    if begun_with in {"", pod.annotations.get(CONTENT_DIGEST)}:
+        return []
+    current = {name: history.current for name, history in observed.containers.items()}
+    return [
+        name
+        for name, one in current.items()
+        if one is not None and name in known and one.state is ContainerState.RUNNING
+        if not has_digest(one.spec_hash)
+    ]
 
 
 def _with_running(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,5 +85,9 @@ class WorkerMemory:
     """What the probes of its containers say; None if it has none."""
     hooks: HooksMemory | None = None
     """What is to be done about changes of objects. None until the first change."""
+    first_digests: Mapping[str, str] | None = None
+    """See ``RunPod.first_digests``. None before the first life."""
+    is_new_here: bool = False
+    """No earlier process that knew digests has seen the pod: it may have been edited unnoticed."""
     has_begun: bool = False
     """The runtime was told to run it, or had it before: files of volumes are not waited for any more."""

@@ -81,6 +81,7 @@ def sandbox_observed(status: cri.PodSandboxStatus) -> SandboxObserved:
         state=SANDBOX_STATES.get(status.state, SandboxState.NOT_READY),
         created_at=_moment(status.created_at) or Timestamp(0.0),
         ips=tuple(_ips(status)),
+        content_digest=status.annotations.get(CONTENT_DIGEST, ""),
     )
 
 

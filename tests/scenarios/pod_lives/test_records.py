@@ -28,10 +28,20 @@ from actors.pods.records import (
     RecordMemory,
 )
 from kernel import Port, Runtime
+from manifests.container_hashes import container_hash
 from messages.objects import Change, ObjectKind
 from messages.pod_lives import PodLife
-from messages.pod_runtime import RunPod
-from messages.pods import API, FILE, Pod, PodPhase, PodUid, SourceName
+from messages.pod_runtime import PodTrouble, RunPod
+from messages.pods import (
+    API,
+    CONTAINER_DIGESTS,
+    CONTENT_DIGEST,
+    FILE,
+    Pod,
+    PodPhase,
+    PodUid,
+    SourceName,
+)
 from messages.statuses import PodFailure
 from messages.units import Timestamp
 from tests.support.builders import make_pod
@@ -264,6 +274,43 @@ def test_an_answer_of_the_disk_that_is_lost_is_asked_for_again(world: LivesWorld
         assert lives.ran() == []
 
 
+def test_what_ends_well_while_the_pod_can_never_run_here_is_kept_as_it_is_shown(
+    world: LivesWorld,
+) -> None:
+    job = make_pod("job", spec={"restartPolicy": "Never", "containers": [{"name": "main"}]})
+    trouble = PodTrouble(reason="Unsupported", message="no such class", is_for_good=True)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        world.machine.pods[job.uid].troubles = (trouble,)
+        lives.exits(job, 0)
+        shown = lives.status(job)
+        assert (shown.phase, shown.reason) == (PodPhase.FAILED, "Unsupported")
+        ended = records_of(world).pods[job.uid].ended
+        assert ended is not None
+        assert (ended["phase"], ended["reason"]) == ("Failed", "Unsupported")
+    lost(world)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        again = lives.status(job)
+        assert (again.phase, again.reason) == (PodPhase.FAILED, "Unsupported")
+
+
+def test_a_success_is_kept_without_the_reason_of_a_kill_that_came_later(world: LivesWorld) -> None:
+    job = make_pod("job", spec={"restartPolicy": "Never", "containers": [{"name": "main"}]})
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        records_of(world).hangs = True
+        lives.exits(job, 0)
+        lives.kills(job, PodFailure(reason="Evicted", message="the disk is full"))
+        records_of(world).hangs = False
+        lives.worker_crashes(job)
+        lives.play.advance(5.0)
+        assert lives.status(job).phase is PodPhase.SUCCEEDED
+        ended = records_of(world).pods[job.uid].ended
+        assert ended is not None
+        assert (ended["phase"], ended.get("reason")) == ("Succeeded", None)
+
+
 def test_a_change_while_no_agent_was_there_is_decided_at_the_next_start(world: LivesWorld) -> None:
     world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
     with lives_stage(world=world) as lives:
@@ -344,6 +391,68 @@ def test_the_next_process_gives_what_is_left_of_a_grace_or_less_if_that_is_asked
         lives.play.advance(10.0)
         lives.lists(API, goes)
         assert lives.commanded()[-1] == f"stop web {given}"
+
+
+def version(number: str) -> Pod:
+    """Return a version of a static pod whose UID its user has fixed."""
+    return make_pod(
+        "web", annotations={CONTAINER_DIGESTS: f"main={number}", CONTENT_DIGEST: number}
+    )
+
+
+def test_what_a_container_was_at_first_is_told_each_process_after_an_edit_too(
+    world: LivesWorld,
+) -> None:
+    world.machine.has_running(version("one"), begun_with="one")
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, version("one"))
+        lives.lists(FILE, version("two"))
+        assert [each.first_digests for each in world.machine.runs] == [{"main": "one"}] * 2
+    world.machine.forget_commands()
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, version("three"))
+        assert world.machine.runs[-1].first_digests == {"main": "one"}
+    assert "EditUnknown" not in [each.reason for each in world.events.drain()]
+
+
+def test_of_a_container_that_may_be_older_than_an_edit_people_are_told_once(
+    world: LivesWorld,
+) -> None:
+    world.machine.has_running(version("one"), begun_with="one")
+    with capture_logs() as logs, lives_stage(world=world) as lives:
+        lives.lists(FILE, version("two"))
+        lives.lists(FILE, version("three"))
+    world.machine.forget_commands()
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, version("three"))
+    (told,) = [each for each in world.events.drain() if each.reason == "EditUnknown"]
+    assert "container main does not tell" in told.message
+    (line,) = [each for each in logs if each["log_level"] == "warning"]
+    assert (line["event"], line["container"]) == (told.message, "main")
+
+
+@pytest.mark.parametrize("begun_with", ["two", ""])
+def test_of_a_container_of_which_no_edit_is_known_people_are_told_nothing(
+    world: LivesWorld, begun_with: str
+) -> None:
+    world.machine.has_running(version("two"), begun_with=begun_with)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, version("two"))
+    assert "EditUnknown" not in [each.reason for each in world.events.drain()]
+
+
+def test_a_container_that_tells_what_it_was_made_of_is_not_said_to_be_old(
+    world: LivesWorld,
+) -> None:
+    world.machine.has_running(version("two"), begun_with="one")
+    web = world.machine.pods[version("two").uid]
+    history = web.containers["main"]
+    assert history.current is not None
+    made = replace(history.current, spec_hash=container_hash("main", "", "two"))
+    web.containers["main"] = replace(history, current=made)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, version("two"))
+    assert "EditUnknown" not in [each.reason for each in world.events.drain()]
 
 
 def test_a_grace_of_an_earlier_stop_says_nothing_once_the_pod_runs_again(world: LivesWorld) -> None:

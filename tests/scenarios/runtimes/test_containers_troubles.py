@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from manifests.container_hashes import container_digests
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import (
     NO_MARK,
@@ -18,7 +19,7 @@ from messages.pod_runtime import (
     RunPod,
     SandboxState,
 )
-from messages.pods import Pod, PodPhase
+from messages.pods import CONTAINER_DIGESTS, Pod, PodPhase
 from messages.services import ClusterPort, ClusterService
 from runtimes.container_runtime import (
     CreateContainer,
@@ -936,6 +937,29 @@ def test_an_edit_of_a_static_pod_with_a_fixed_uid_replaces_the_container_that_it
     stage.run(version("two"))
     assert stage.containers.alive() == ["a-1", "b-0"]
     stage.run(version("three"))
+    assert stage.containers.alive() == ["a-2", "b-0"]
+
+
+def test_an_edit_after_an_upgrade_replaces_a_container_that_does_not_tell_what_it_was_made_of(
+    stage: ScriptedStage,
+) -> None:
+    def version(command: str) -> Pod:
+        containers = [container("a", command=[command]), container("b")]
+        return decoded(edited("spec.containers", containers, OF_A_FIXED_UID)).pod
+
+    # A version of the agent that knew no digests has made both of them.
+    one = version("one")
+    known = {key: value for key, value in one.annotations.items() if key != CONTAINER_DIGESTS}
+    metadata = {**one.document["metadata"], "annotations": known}
+    stage.run(Pod.of({**one.document, "metadata": metadata}))
+    stage.forget_everything()
+    stage.first_digests = container_digests(one)
+    stage.run(one)
+    assert stage.containers.alive() == ["a-0", "b-0"]
+    stage.run(version("two"))
+    assert stage.containers.alive() == ["a-1", "b-0"]
+    # Back again: the one that runs tells what it was made of.
+    stage.run(version("one"))
     assert stage.containers.alive() == ["a-2", "b-0"]
 
 

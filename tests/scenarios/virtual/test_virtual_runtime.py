@@ -21,7 +21,7 @@ from runtimes.virtual.memory import VirtualRules
 from runtimes.virtual.provider import ContainerReport, PodReport
 from tests.support.builders import make_pod
 from tests.support.kernel.clock import EPOCH
-from tests.support.virtual.providers import AbleProvider
+from tests.support.virtual.providers import AbleProvider, ObedientProvider
 from tests.support.virtual.virtual_stage import VirtualStage, virtual_stage
 
 WEB = make_pod("web")
@@ -47,6 +47,45 @@ def test_a_pod_is_run_once_and_told_as_running_with_all_its_containers(stage: Vi
     stage.advance(60.0)
     assert stage.provider.drain() == []
     assert stage.worker.drain() == []
+
+
+def test_variables_are_those_of_the_start_until_the_class_starts_a_container_again(
+    stage: VirtualStage,
+) -> None:
+    def versions() -> list[str]:
+        current = stage.last().containers["main"].current
+        return [used.version for used in current.variables_from] if current is not None else []
+
+    variable = {"name": "K", "valueFrom": {"secretKeyRef": {"name": "db", "key": "k"}}}
+    container = {"name": "main", "image": "busybox", "env": [variable]}
+    web = make_pod("web", source="api", spec={"containers": [container]})
+    secrets = {"db": {"k": b"v"}}
+    stage.calls.hold("run")
+    stage.runs(web, secrets, "1")
+    # The class has been given the first version, whenever it tells that the pod runs.
+    stage.runs(web, secrets, "2")
+    stage.calls.let_go()
+    stage.advance(1.0)
+    assert versions() == ["1"]
+    stage.runs(web, secrets, "3")
+    assert versions() == ["1"]
+    again = ContainerReport(restarts=1)
+    stage.reports(web, PodReport("Running", containers={"main": again}))
+    assert versions() == ["3"]
+
+
+def test_what_ran_before_the_agent_does_not_tell_what_its_variables_are_made_from() -> None:
+    variable = {"name": "K", "valueFrom": {"secretKeyRef": {"name": "db", "key": "k"}}}
+    container = {"name": "main", "image": "busybox", "env": [variable]}
+    web = make_pod("web", source="api", spec={"containers": [container]})
+    provider = ObedientProvider()
+    provider.reports[web.uid] = PodReport("Running")
+    with virtual_stage(provider) as stage:
+        stage.advance(1.0)
+        stage.runs(web, {"db": {"k": b"v"}})
+        current = stage.last().containers["main"].current
+        assert current is not None
+        assert current.variables_from == ()
 
 
 def test_until_it_is_reported_its_containers_wait(stage: VirtualStage) -> None:

@@ -168,12 +168,19 @@ class Machine:
         """Return the containers that run, as ``web/main``."""
         return sorted(f"{pod.name}/{name}" for pod in self.pods.values() for name in pod.running)
 
-    def has_running(self, pod: Pod, name: str = "main") -> None:
-        """Put a running container onto the machine, as an earlier life of the agent left it."""
+    def has_running(self, pod: Pod, name: str = "main", begun_with: str = "") -> None:
+        """Put a running container onto the machine, as an earlier life of the agent left it.
+
+        ``begun_with`` is the digest of the manifest when its sandbox was made.
+        """
         on_machine = PodOnMachine(name=pod.name, namespace=pod.namespace, source=pod.source)
         self.pods[pod.uid] = on_machine
         on_machine.sandbox = SandboxObserved(
-            id="earlier", attempt=0, state=SandboxState.READY, created_at=Timestamp(1.0)
+            id="earlier",
+            attempt=0,
+            state=SandboxState.READY,
+            created_at=Timestamp(1.0),
+            content_digest=begun_with,
         )
         instance = ContainerObserved(
             id="plain://earlier",

@@ -53,6 +53,8 @@ class PodsStage:
         self.memory = RuntimeMemory()
         self.events: Probe[PostEvent] = Probe()
         self.observations: Probe[PodObserved] = Probe()
+        self.first_digests: Mapping[str, str] = {}
+        """What each command tells of that."""
         self._options = options
         self._number = 0
 
@@ -88,6 +90,7 @@ class PodsStage:
             unread=unread or {},
             services=services,
             outdated=frozenset(outdated),
+            first_digests=self.first_digests,
         )
         self.play.tell(POD_RUNTIME, command)
         return command.mark

@@ -142,12 +142,18 @@ class PodRuntimeUnderTest(ABC):
         self.play.tell(self.key, message)
         self.pass_time(0.1)
 
-    def run(self, pod: Pod, mark: Mark | None = None, secret: bytes | None = None) -> Mark:
-        """Have a pod run, and return the mark of the command."""
+    def run(
+        self,
+        pod: Pod,
+        mark: Mark | None = None,
+        secret: bytes | None = None,
+        version: str = "1",
+    ) -> Mark:
+        """Have a pod run, with a version of the Secret ``s``, and return the mark of the command."""
         mark = mark or self.next_mark()
         origin = Origin.LOCAL if pod.is_static else Origin.API
         which = ObjectId(kind=ObjectKind.SECRET, namespace="default", name="s", origin=origin)
-        value = ObjectValue(uid="u", resource_version="1", data={"k": secret or b""})
+        value = ObjectValue(uid="u", resource_version=version, data={"k": secret or b""})
         objects = {which: value} if secret is not None else {}
         self.tell(RunPod(pod=pod, mark=mark, reply_to=self.worker, objects=objects))
         return mark

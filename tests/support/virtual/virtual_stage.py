@@ -97,12 +97,14 @@ class VirtualStage:
         self._number += 1
         return Mark(1, self._number)
 
-    def runs(self, pod: Pod, secrets: dict[str, dict[str, bytes]] | None = None) -> Mark:
-        """Have ``pod`` run; return the mark of the command."""
+    def runs(
+        self, pod: Pod, secrets: dict[str, dict[str, bytes]] | None = None, version: str = "1"
+    ) -> Mark:
+        """Have ``pod`` run with this version of its Secrets; return the mark of the command."""
         mark = self.mark()
         objects = {
             ObjectId(kind=ObjectKind.SECRET, namespace=pod.namespace, name=name): ObjectValue(
-                uid=name, resource_version="1", data=data
+                uid=name, resource_version=version, data=data
             )
             for name, data in (secrets or {}).items()
         }

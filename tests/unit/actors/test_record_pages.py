@@ -33,6 +33,7 @@ KEPT = KeptPod(
     probed={"main": ProbeVerdict(is_ready=False, container_id="c1")},
     running=({"name": "main", "restartCount": 2, "state": {"running": {}}},),
     ips=("10.0.0.7", "fd00::7"),
+    digests={"main": "0bf20c17cd2352fc"},
     conditions={"Ready": ("True", Timestamp(1_700_000_003.0))},
     ended={"phase": "Failed", "containerStatuses": [{"name": "main"}]},
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from actors.pods.record_pages import KeptPod, encoded_page
 from agent.runtime_record import (
     POD_RECORDS,
     RECORD,
@@ -15,6 +19,8 @@ from agent.runtime_record import (
     record_of,
     take_directory,
 )
+from messages.pods import PodUid
+from messages.units import Timestamp
 from runtimes.cri.runtime_socket import PLACES
 from settings.errors import StartError
 from settings.runtime import RuntimeKind
@@ -64,7 +70,9 @@ def test_a_directory_of_another_kind_is_refused_with_one_sentence_and_left_as_it
 
 
 @pytest.mark.parametrize("kind", RuntimeKind)
-def test_a_directory_without_a_record_is_anybody_s(tmp_path: Path, kind: RuntimeKind) -> None:
+def test_a_directory_whose_records_show_nothing_is_anybody_s(
+    tmp_path: Path, kind: RuntimeKind
+) -> None:
     """Earlier versions wrote none, and may have been hollow and real by turns."""
     write(tmp_path, "old")
     (tmp_path / "hollow").mkdir()
@@ -72,6 +80,43 @@ def test_a_directory_without_a_record_is_anybody_s(tmp_path: Path, kind: Runtime
     takes(tmp_path, kind)
     assert records(tmp_path) == "old"
     assert record_of(tmp_path) == RecordedRuntime(runtime=kind)
+
+
+def of_an_earlier_version(pod: KeptPod) -> bytes:
+    """Return a record of a pod as it was before there was one of the runtime."""
+    document = json.loads(encoded_page(pod).partition(b"\n")[2])
+    later = {"conditions", "ips", "digests"}
+    body = json.dumps({key: each for key, each in document.items() if key not in later}).encode()
+    return b"actorlet-pod 1 %s\n%s" % (sha256(body).hexdigest().encode(), body)
+
+
+WEB = KeptPod(uid=PodUid("web"), start_time=Timestamp(5.0))
+WAITS = replace(WEB, conditions={"Ready": ("False", Timestamp(5.0))})
+
+
+@pytest.mark.parametrize(
+    "page", [of_an_earlier_version(WEB), encoded_page(replace(WAITS, ips=("10.0.0.7",)))]
+)
+def test_a_directory_whose_records_show_containers_is_refused_to_a_hollow_agent(
+    tmp_path: Path, page: bytes
+) -> None:
+    write(tmp_path, page.decode())
+    with pytest.raises(
+        StartError, match=r"run in containers \(--runtime cri\), and this agent's are"
+    ):
+        takes(tmp_path, HOLLOW)
+    assert (record_of(tmp_path), records(tmp_path)) == (None, page.decode())
+    takes(tmp_path, HOLLOW, may_change=True)
+    assert (record_of(tmp_path), records(tmp_path)) == (RecordedRuntime(runtime=HOLLOW), "")
+
+
+def test_a_directory_of_hollow_containers_with_records_is_not_refused_to_them(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, of_an_earlier_version(WEB).decode())
+    (tmp_path / "hollow").mkdir()
+    (tmp_path / "hollow/containers.json").touch()
+    takes(tmp_path, HOLLOW)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"runtime": "magic", "socket": ""}', b"{}"])
@@ -85,11 +130,12 @@ def test_a_directory_is_anybody_s_while_a_container_runtime_is_waited_for_that_w
     tmp_path: Path,
 ) -> None:
     """Who was hollow by default in an earlier version, and now says so, has no pods in containers."""
-    write(tmp_path, "old")
     take_directory(tmp_path, CRI, may_change=False)
     assert record_of(tmp_path) is None
+    page = encoded_page(WAITS).decode()
+    write(tmp_path, page)
     takes(tmp_path, HOLLOW)
-    assert (record_of(tmp_path), records(tmp_path)) == (RecordedRuntime(runtime=HOLLOW), "old")
+    assert (record_of(tmp_path), records(tmp_path)) == (RecordedRuntime(runtime=HOLLOW), page)
 
 
 def test_a_full_disk_keeps_a_change_from_being_half_done(tmp_path: Path) -> None:

@@ -61,6 +61,18 @@ def test_a_table_is_no_wider_than_the_terminal(name: str, columns: str) -> None:
     assert not re.search(r" $", text, re.MULTILINE)
 
 
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+@pytest.mark.parametrize("name", ["pods", "objects", "actors", "manifests"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_names_stay_whole_however_narrow_the_terminal_is(
+    name: str, columns: int, *, wide: bool
+) -> None:
+    screen, sheet = Screen(), SHEETS[name]
+    Drawing(screen, {"COLUMNS": str(columns), "NO_COLOR": "1"}).sheet(sheet, wide=wide)
+    begins = [each.split("  ")[0] for each in map(str.strip, screen.getvalue().splitlines())]
+    assert {row[0].strip() for row in sheet.rows} <= set(begins)
+
+
 @pytest.mark.parametrize("name", SHEETS)
 def test_a_table_that_nobody_looks_at_has_each_row_on_a_line(name: str) -> None:
     sheet = SHEETS[name]
@@ -73,7 +85,8 @@ def test_a_wide_table_on_a_terminal_breaks_its_rows_between_columns(columns: int
     screen, sheet = Screen(), SHEETS["pods"]
     Drawing(screen, {"COLUMNS": str(columns), "NO_COLOR": "1"}).sheet(sheet, wide=True)
     text = screen.getvalue()
-    assert max(map(cell_len, text.splitlines())) <= columns
+    names = {row[0] for row in sheet.rows}
+    assert max(cell_len(each) for each in text.splitlines() if each not in names) <= columns
     if columns >= 60:
         words = {each for row in sheet.rows for each in row if each}
         assert {each for each in words if each not in text} == set()

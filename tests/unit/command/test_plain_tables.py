@@ -62,6 +62,34 @@ def test_a_terminal_gets_colours_that_take_no_room() -> None:
     assert line == "default/web  1,000  \x1b[32mRunning\x1b[0m"
 
 
+NAMED = (
+    Column(title="NAME", is_folded=True, is_name=True),
+    Column(title="READY", is_right=True),
+    Column(title="STATE", is_toned=True),
+)
+
+
+def test_a_name_that_is_too_long_for_its_column_is_whole_on_a_line_before_its_row() -> None:
+    rows = [("default/web", "2/2", "Running"), ("default/a-longer-one", "0/1", "Failed")]
+    maker = RowLines(NAMED, rows, 27, has_colours=False)
+    assert [*maker.titles(), *chain.from_iterable(map(maker.lines, rows))] == [
+        "NAME         READY  STATE",
+        "default/web    2/2  Running",
+        "default/a-longer-one",
+        "               0/1  Failed",
+    ]
+
+
+@given(st.text("abc-/世", min_size=1, max_size=60), st.integers(min_value=10, max_value=60))
+def test_a_name_is_whole_at_any_width(name: str, limit: int) -> None:
+    row = (name, "1/1", "Running")
+    for first in ([row], [("web", "1/1", "Running")]):
+        maker = RowLines(NAMED, first, limit, has_colours=False)
+        found = [each.split(" ")[0] for each in maker.lines(row)]
+        assert found[0] == name
+        assert "" not in maker.lines(row)
+
+
 CELLS = st.tuples(
     st.text(max_size=30), st.text(max_size=5), st.text(max_size=30), st.text(max_size=5)
 )

@@ -52,6 +52,19 @@ def test_a_container_that_was_made_with_the_hash_of_its_image_alone_stays_as_it_
     assert not is_unchanged(container_hash("main", "other", "two"), "other", of_image)
 
 
+@pytest.mark.parametrize("is_foreign", [True, False])
+def test_a_container_that_does_not_tell_counts_as_made_of_what_was_there_at_first(
+    is_foreign: bool,  # noqa: FBT001
+) -> None:
+    wanted = container_hash("main", "busybox", "two")
+    of_image = made("", container_hash("main", "busybox"), is_foreign=is_foreign)
+    assert is_unchanged(wanted, "busybox", of_image, "two")
+    assert not is_unchanged(wanted, "busybox", of_image, "one")
+    # What an instance tells itself counts more.
+    assert is_unchanged(wanted, "busybox", made("", wanted, is_foreign=is_foreign), "one")
+    assert not is_unchanged(wanted, "busybox", made("busybox:latest"), "one")
+
+
 def test_a_hash_that_cannot_be_computed_counts_for_foreign_containers_alone() -> None:
     image = "docker.io/library/busybox:1"
     wanted = container_hash("main", "busybox:1")

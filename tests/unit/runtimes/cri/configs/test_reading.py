@@ -9,6 +9,7 @@ import pytest
 
 from messages.objects import ObjectKind
 from messages.pod_runtime import ContainerState, SandboxState, UsedObject
+from messages.pods import CONTENT_DIGEST
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.reading import (
@@ -49,6 +50,12 @@ def created(
         annotations=config.annotations,
         **fields,
     )
+
+
+def test_a_sandbox_says_which_version_of_its_manifest_it_was_made_for() -> None:
+    edited = make_pod(annotations={CONTENT_DIGEST: "two"})
+    status = cri.PodSandboxStatus(annotations=sandbox_config(edited, 0, NODE).annotations)
+    assert sandbox_observed(status).content_digest == "two"
 
 
 def test_a_sandbox_that_was_configured_here_says_whose_it_is() -> None:
