@@ -10,6 +10,7 @@ import pytest
 
 from kernel.cell import Cell
 from kernel.current import current_incarnation
+from kernel.incarnation import Incarnation
 from tests.support.cri.fake_wire import FAKE_CRI
 
 ONCE_IN: Final = 60.0
@@ -23,7 +24,10 @@ class CrashedAmidError(BaseException):
 
 
 class CrashesAmid:
-    """Crashes whichever actor tells the n-th message from now on: before it has told it, or after."""
+    """Crashes whichever actor tells the n-th message from now on: before it has told it, or after.
+
+    ``now`` returns seconds. What the outside is asked for is carried out whole.
+    """
 
     def __init__(self, patched: pytest.MonkeyPatch, now: Callable[[], float]) -> None:
         self._now = now
@@ -56,7 +60,7 @@ class CrashesAmid:
         teller = current_incarnation()
         if (
             not self._left
-            or teller is None
+            or not isinstance(teller, Incarnation)
             or teller.is_cut_off
             or self._is_spared(teller.cell.key.path)
         ):
@@ -70,7 +74,7 @@ class CrashesAmid:
 
     def _crash(self) -> None:
         teller = current_incarnation()
-        assert teller is not None
+        assert isinstance(teller, Incarnation)
         actor = teller.cell.key.path
         self._crashed_at[actor] = self._now()
         self.when_crashed(actor)

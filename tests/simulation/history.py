@@ -38,6 +38,7 @@ from tests.simulation.events.drawing import drawn
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
 from tests.simulation.families import FAMILIES
+from tests.simulation.openings import JOINED, OPENINGS, opened
 from tests.simulation.workload import OBJECTS, bounds_of, pod_of, rests, with_image
 from tests.support.files.power import Power
 
@@ -74,6 +75,8 @@ class History:
     """Of the agent."""
     runtime: str = "cri"
     """What runs the pods: the name of its family."""
+    sources: Sources | None = None
+    """Where the pods of an opening come from. None if the seed draws it, and a rest is measured."""
 
     @classmethod
     def of(cls, seed: int, runtime: str = "cri") -> History:
@@ -81,6 +84,12 @@ class History:
         luck = random.Random(seed)
         events = tuple(drawn(luck, EVENTS, FAMILIES[runtime].happens))
         return cls(seed, events, bounds_of(luck), runtime)
+
+    @classmethod
+    def opened_by(cls, opening: str, seed: int) -> History:
+        """Return the history of ``seed`` in which an opening happens, on a node with containers."""
+        luck = random.Random(seed)
+        return cls(seed, tuple(opened(luck, OPENINGS[opening])), bounds_of(luck), sources=JOINED)
 
     def broken(self) -> list[str]:
         """Have it happen, and return what is broken. Empty if nothing is."""
@@ -93,7 +102,7 @@ class History:
             pytest.MonkeyPatch.context() as patched,
         ):
             family, luck = FAMILIES[self.runtime], random.Random(self.seed)
-            sources = family.sources(luck)
+            sources = self.sources or family.sources(luck)
 
             def runtime(outside: Outside) -> Runtime:
                 return family.runtime(outside, luck)
@@ -141,7 +150,7 @@ def _broken(
     oracle.look()
     yield from oracle.broken
     yield from _stuck(world)
-    if isinstance(node.runtime, InContainers):
+    if isinstance(node.runtime, InContainers) and history.sources is None:
         yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
     if node.stop() != 0:
         yield "the agent does not stop in order"

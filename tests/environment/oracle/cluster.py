@@ -60,13 +60,20 @@ class StatusNeverBack(Rule):
     an address stays shown.
 
     What others have removed is not counted any more, and what they wrote may go. The first status that an
-    agent writes after a SIGKILL knows nothing that could not be recorded.
+    agent writes after a SIGKILL knows nothing that could not be recorded. When the power went, each pod has a
+    new sandbox, in which its init containers run again: until then it is Pending, as a kubelet shows it.
     """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._written: dict[str, Mapping[str, Any]] = {}
         self._written_at: dict[str, float] = {}
+        self._prepares_again: set[str] = set()
+        """The UIDs of what was there when the power went."""
+
+    @override
+    def loses_power(self) -> None:
+        self._prepares_again = set(self._written)
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
@@ -76,7 +83,10 @@ class StatusNeverBack(Rule):
         status, wishes = change.after["status"], self.wishes
         is_lost = wishes.is_unrecorded(uid, self._written_at.get(own, math.inf))
         if uid not in wishes.touched and not wishes.is_forgotten(uid) and not is_lost:
-            for what in self._worse(self._written.get(own, {}), status):
+            before = self._written.get(own, {})
+            if own in self._prepares_again and is_preparing(status):
+                before = {**before, "phase": status["phase"]}
+            for what in self._worse(before, status):
                 self.broken(f"at the API server {uid} {what}")
         self._written[own], self._written_at[own] = status, wishes.now()
 
@@ -90,6 +100,12 @@ class StatusNeverBack(Rule):
         for each in new.get("containerStatuses", ()):
             if each["restartCount"] < counts.get(each["name"], 0):
                 yield f"had {counts[each['name']]} restarts of {each['name']}, now less"
+
+
+def is_preparing(status: Mapping[str, Any]) -> bool:
+    """Return whether an init container has not succeeded yet."""
+    ended = (each["state"].get("terminated") for each in status.get("initContainerStatuses", ()))
+    return not all(each and each["exitCode"] == 0 for each in ended)
 
 
 class GoneAfterEnd(Rule):
