@@ -141,6 +141,11 @@ class Cluster:
         self.store = ApiStore(now=lambda: EPOCH + outside.now, new_uid=self._new_uid)
         self.calls = Calls(self.store, outside, luck)
         self.calls.deletes = self._note_deletion
+        self.refuses_mirrors = False
+        """Somebody there refuses the mirrors of agents."""
+        self.store.refuse(
+            lambda request: self.refuses_mirrors and self.calls.is_at_work and _creates_pod(request)
+        )
         self.streams = Streams(self.store, NODE, outside, luck)
         self.store.follow(str(self.store.history.version), self._note)
 
@@ -191,3 +196,7 @@ class Cluster:
 
     def _new_uid(self) -> str:
         return f"{self._luck.getrandbits(128):032x}"
+
+
+def _creates_pod(request: ApiRequest) -> bool:
+    return request.verb is Verb.CREATE and request.path.endswith("/pods")

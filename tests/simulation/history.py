@@ -17,6 +17,7 @@ from typing import Final
 
 import pytest
 
+from tests.environment.crashes import CrashesAmid
 from tests.environment.node import USUAL, Node, NodeBounds, Sources
 from tests.environment.oracle.cost import (
     BETWEEN,
@@ -32,10 +33,12 @@ from tests.environment.oracle.rest import restless
 from tests.environment.outside import Outside
 from tests.environment.runtimes.containers import UNTOUCHED, InContainers
 from tests.environment.runtimes.runtime import Runtime
+from tests.simulation.events.cluster import free_names
 from tests.simulation.events.drawing import drawn
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
 from tests.simulation.families import FAMILIES
+from tests.simulation.openings import JOINED, OPENINGS, opened
 from tests.simulation.workload import OBJECTS, bounds_of, pod_of, rests, with_image
 from tests.support.files.power import Power
 
@@ -72,6 +75,8 @@ class History:
     """Of the agent."""
     runtime: str = "cri"
     """What runs the pods: the name of its family."""
+    sources: Sources | None = None
+    """Where the pods of an opening come from. None if the seed draws it, and a rest is measured."""
 
     @classmethod
     def of(cls, seed: int, runtime: str = "cri") -> History:
@@ -79,6 +84,12 @@ class History:
         luck = random.Random(seed)
         events = tuple(drawn(luck, EVENTS, FAMILIES[runtime].happens))
         return cls(seed, events, bounds_of(luck), runtime)
+
+    @classmethod
+    def opened_by(cls, opening: str, seed: int) -> History:
+        """Return the history of ``seed`` in which an opening happens, on a node with containers."""
+        luck = random.Random(seed)
+        return cls(seed, tuple(opened(luck, OPENINGS[opening])), bounds_of(luck), sources=JOINED)
 
     def broken(self) -> list[str]:
         """Have it happen, and return what is broken. Empty if nothing is."""
@@ -91,7 +102,7 @@ class History:
             pytest.MonkeyPatch.context() as patched,
         ):
             family, luck = FAMILIES[self.runtime], random.Random(self.seed)
-            sources = family.sources(luck)
+            sources = self.sources or family.sources(luck)
 
             def runtime(outside: Outside) -> Runtime:
                 return family.runtime(outside, luck)
@@ -99,7 +110,8 @@ class History:
             node = Node(self.seed, Path(name), runtime, sources, self.bounds)
             containers = node.runtime if isinstance(node.runtime, InContainers) else None
             power = Power(patched, containers.disk.trouble) if containers is not None else None
-            broken = list(_broken(self, node, luck, power))
+            crashes = CrashesAmid(patched, lambda: node.wall)
+            broken = list(_broken(self, node, luck, power, crashes))
             return Told(broken, _digest(node))
 
     def lines(self) -> Iterator[str]:
@@ -110,13 +122,18 @@ class History:
 
 
 def _broken(
-    history: History, node: Node, luck: random.Random, power: Power | None
+    history: History,
+    node: Node,
+    luck: random.Random,
+    power: Power | None,
+    crashes: CrashesAmid,
 ) -> Iterator[str]:
     family = FAMILIES[history.runtime]
     oracle = Oracle(node)
     family.prepare(node, luck)
     oracle.moves()
-    world = World(node, oracle, {}, luck, power, family.workload(luck))
+    world = World(node, oracle, {}, luck, power, crashes, family.workload(luck))
+    crashes.when_crashed = world.notes_crash
     if isinstance(node.runtime, InContainers):
         node.service.when_spoilt = world.troubles
         node.containers.disk.trouble.when_struck = oracle.wishes.note_disk_failure
@@ -133,7 +150,7 @@ def _broken(
     oracle.look()
     yield from oracle.broken
     yield from _stuck(world)
-    if isinstance(node.runtime, InContainers):
+    if isinstance(node.runtime, InContainers) and history.sources is None:
         yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
     if node.stop() != 0:
         yield "the agent does not stop in order"
@@ -161,9 +178,13 @@ def _happen(world: World, happens: Kinds, events: Sequence[Event]) -> None:
 
 def _end_trouble(world: World) -> None:
     world.troubles()
+    if world.crashes is not None:
+        world.crashes.disarm()
     if world.node.cluster is not None:
         world.node.cluster.calls.faults.clear()
         world.node.cluster.come_back()
+        world.node.cluster.refuses_mirrors = False
+        free_names(world.node.cluster)
         for each in OBJECTS:
             world.says(*each)
     mend_sources(world)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from messages.pods import CONFIG_MIRROR, JsonObject, Pod
+from tests.environment.cluster import NODE as HERE
 from tests.environment.oracle.rule import Rule
 from tests.environment.oracle.shown import TERMINAL
 from tests.support.apiserver.history import Change
@@ -28,8 +29,30 @@ class OnlyOurs(Rule):
             return
         name, kind = change.after["metadata"]["name"], change.kind
         is_made = change.before is None
-        if kind not in OURS or (kind is POD and is_made and not Pod.of(change.after).is_mirror):
+        if kind not in OURS or (kind is POD and not self._is_ours(change, is_made=is_made)):
             self.broken(f"the agent {'makes' if is_made else 'changes'} {kind.name} {name}")
+
+    def _is_ours(self, change: Change, *, is_made: bool) -> bool:
+        is_here = change.after["spec"].get("nodeName") == HERE
+        return is_here and (not is_made or Pod.of(change.after).is_mirror)
+
+
+class MarksStay(Rule):
+    """What administrators put on the Node stays there: its spec, and labels and annotations of theirs."""
+
+    @override
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        if not is_agents or change.kind is not NODE or change.is_gone or change.before is None:
+            return
+        before, after = change.before, change.after
+        if before["spec"] != after["spec"]:
+            self.broken(f"the spec of the Node was {before['spec']} and is {after['spec']}")
+        for group in ("labels", "annotations"):
+            if (
+                "theirs"
+                in (before["metadata"].get(group) or {}).keys() - after["metadata"][group].keys()
+            ):
+                self.broken(f"the Node has not their {group} any more")
 
 
 class StatusNeverBack(Rule):
@@ -37,13 +60,20 @@ class StatusNeverBack(Rule):
     an address stays shown.
 
     What others have removed is not counted any more, and what they wrote may go. The first status that an
-    agent writes after a SIGKILL knows nothing that could not be recorded.
+    agent writes after a SIGKILL knows nothing that could not be recorded. When the power went, each pod has a
+    new sandbox, in which its init containers run again: until then it is Pending, as a kubelet shows it.
     """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._written: dict[str, Mapping[str, Any]] = {}
         self._written_at: dict[str, float] = {}
+        self._prepares_again: set[str] = set()
+        """The UIDs of what was there when the power went."""
+
+    @override
+    def loses_power(self) -> None:
+        self._prepares_again = set(self._written)
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
@@ -53,7 +83,10 @@ class StatusNeverBack(Rule):
         status, wishes = change.after["status"], self.wishes
         is_lost = wishes.is_unrecorded(uid, self._written_at.get(own, math.inf))
         if uid not in wishes.touched and not wishes.is_forgotten(uid) and not is_lost:
-            for what in self._worse(self._written.get(own, {}), status):
+            before = self._written.get(own, {})
+            if own in self._prepares_again and is_preparing(status):
+                before = {**before, "phase": status["phase"]}
+            for what in self._worse(before, status):
                 self.broken(f"at the API server {uid} {what}")
         self._written[own], self._written_at[own] = status, wishes.now()
 
@@ -67,6 +100,12 @@ class StatusNeverBack(Rule):
         for each in new.get("containerStatuses", ()):
             if each["restartCount"] < counts.get(each["name"], 0):
                 yield f"had {counts[each['name']]} restarts of {each['name']}, now less"
+
+
+def is_preparing(status: Mapping[str, Any]) -> bool:
+    """Return whether an init container has not succeeded yet."""
+    ended = (each["state"].get("terminated") for each in status.get("initContainerStatuses", ()))
+    return not all(each and each["exitCode"] == 0 for each in ended)
 
 
 class GoneAfterEnd(Rule):

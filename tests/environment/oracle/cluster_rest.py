@@ -40,6 +40,8 @@ def restless_cluster(node: Node, wishes: Wishes) -> Iterator[str]:
     yield from _watches(node.cluster, pods)
     yield from _volumes(node, pods, wishes)
     yield from node.cluster.calls.violations
+    if not node.cluster.store.has("leases", "kube-node-lease", NODE):
+        yield "the Node has no Lease"
     conditions = node.cluster.store.get("nodes", NODE)["status"]["conditions"]
     yield from (
         f"the Node is not ready: {each}"

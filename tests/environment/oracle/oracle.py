@@ -11,7 +11,13 @@ from messages.pods import Pod
 from messages.sources import SourceDescribed
 from tests.environment.machine import Instance, Witness
 from tests.environment.node import Node
-from tests.environment.oracle.cluster import GoneAfterEnd, NoSecretTold, OnlyOurs, StatusNeverBack
+from tests.environment.oracle.cluster import (
+    GoneAfterEnd,
+    MarksStay,
+    NoSecretTold,
+    OnlyOurs,
+    StatusNeverBack,
+)
 from tests.environment.oracle.objects import Given
 from tests.environment.oracle.rule import Rule, Wishes
 from tests.environment.oracle.runtimes import AsAnnotated, CalledInOrder, Outlives
@@ -33,7 +39,7 @@ RULES: Final[tuple[type[Rule], ...]] = (
     *(OneInstance, Wanted, MeantImage, InitFirst, Policy, BackOff),
     *(StopWanted, GraceShrinks, AfterHook, OthersStay),
     *(AddressStays, NeverBack, NoSecret),
-    *(OnlyOurs, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
+    *(OnlyOurs, MarksStay, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
     *(AsAnnotated, Outlives, CalledInOrder),
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tests.environment.node import Node
+from tests.environment.oracle.cluster import is_preparing
 from tests.environment.oracle.cluster_rest import restless_cluster
 from tests.environment.oracle.rule import Wishes
 from tests.environment.oracle.shown import TERMINAL
@@ -66,13 +67,7 @@ def _goes_on(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> bo
         return status["phase"] not in TERMINAL
     if NEVER_RUNS in wishes.pods[uid].annotations:
         return False
-    return wishes.spec(uid).get("restartPolicy", "Always") == "Always" and not _prepares(status)
-
-
-def _prepares(status: dict[str, Any]) -> bool:
-    """Return whether an init container has not succeeded yet."""
-    ended = (one["state"].get("terminated") for one in status.get("initContainerStatuses", ()))
-    return not all(each and each["exitCode"] == 0 for each in ended)
+    return wishes.spec(uid).get("restartPolicy", "Always") == "Always" and not is_preparing(status)
 
 
 def _shows_no_pause(one: dict[str, Any]) -> bool:

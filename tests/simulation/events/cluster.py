@@ -11,6 +11,7 @@ from tests.environment.cluster import NODE, CallFault, Cluster
 from tests.environment.origins import FromCluster
 from tests.simulation.events.event import Kinds, World
 from tests.simulation.workload import OBJECTS, may_change, with_other_image
+from tests.support.builders import make_pod
 
 FAULTS: Final = (
     *((Verb.PATCH, part) for part in ("/pods/", "/events/", "/nodes/")),
@@ -27,6 +28,9 @@ FAILURES: Final = (
     FailureKind.UNREACHABLE,
 )
 API: Final = "source/api"
+ELSEWHERE: Final = "node2"
+MARKS: Final = {"labels": {"theirs": "1"}, "annotations": {"theirs": "2"}}
+CORDONED: Final = {"unschedulable": True, "taints": [{"key": "theirs", "effect": "NoExecute"}]}
 
 
 def _in(happens: Callable[[World, Cluster], None]) -> Callable[[World], None]:
@@ -86,6 +90,59 @@ def _overwrite(world: World, cluster: Cluster) -> None:
         cluster.store.change("pods", "default", world.random.choice(names), status=written)
 
 
+def _take_name(world: World, cluster: Cluster) -> None:
+    """Delete a mirror by force, and create a pod of another node under its name."""
+    mirrors = [each for each in cluster.store.pods() if Pod.of(each).is_mirror]
+    if mirrors:
+        name = world.random.choice(mirrors)["metadata"]["name"]
+        world.troubles()
+        cluster.store.remove("pods", "default", name, grace=0)
+        cluster.store.add(make_pod(name, source="", spec={"nodeName": ELSEWHERE}).document)
+
+
+def free_names(cluster: Cluster) -> None:
+    """Delete the pods of other nodes."""
+    for each in cluster.store.pods():
+        if each["spec"]["nodeName"] == ELSEWHERE:
+            cluster.store.remove("pods", "default", each["metadata"]["name"], grace=0)
+
+
+def _recreate(world: World, cluster: Cluster) -> None:
+    """Delete a pod by force, and create one under its name in the same moment."""
+    bound = [name for name, uid in world.pods.items() if uid in world.oracle.wishes.bound]
+    if bound:
+        name = world.random.choice(sorted(bound))
+        place, manifest = world.places[name], world.manifests[name]
+        world.takes(name)
+        if cluster.store.has("pods", "default", name):
+            cluster.store.remove("pods", "default", name)
+        world.places[name] = place
+        world.brings(name, manifest)
+        world.tells()
+
+
+def _refuse_mirrors(world: World, cluster: Cluster) -> None:
+    world.troubles()
+    cluster.refuses_mirrors = True
+
+
+def _allow_mirrors(world: World, cluster: Cluster) -> None:
+    world.troubles()
+    cluster.refuses_mirrors = False
+
+
+def _expire(_: World, cluster: Cluster) -> None:
+    """Have somebody delete the Lease."""
+    if cluster.store.has("leases", "kube-node-lease", NODE):
+        cluster.store.remove("leases", "kube-node-lease", NODE)
+
+
+def _mark(_: World, cluster: Cluster) -> None:
+    """Have an administrator label, taint and cordon the Node."""
+    if cluster.store.has("nodes", NODE):
+        cluster.store.change("nodes", NODE, metadata=MARKS, spec=CORDONED)
+
+
 def _fault(world: World, cluster: Cluster) -> None:
     world.troubles()
     verb, part = world.random.choice(FAULTS)
@@ -125,6 +182,13 @@ CLUSTER: Final[Kinds] = {
     "a pod is deleted by force": (2, _in(_force)),
     "a mirror is deleted": (2, _in(_unmirror)),
     "a static pod is edited": (4, _in(_edit_static)),
+    "a mirror's name is taken": (2, _in(_take_name)),
+    "taken names are free again": (2, _in(lambda _, cluster: free_names(cluster))),
+    "a pod is created again": (2, _in(_recreate)),
+    "new mirrors are refused": (1, _in(_refuse_mirrors)),
+    "new mirrors are allowed": (2, _in(_allow_mirrors)),
+    "the Lease is deleted": (1, _in(_expire)),
+    "the Node is marked": (1, _in(_mark)),
     "the Node is deleted": (4, _in(_unregister)),
     "a status is overwritten": (2, _in(_overwrite)),
     "a request will fail": (4, _in(_fault)),

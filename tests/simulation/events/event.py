@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from messages.pods import Pod
+from tests.environment.crashes import CrashesAmid
 from tests.environment.machine import NOBODYS
 from tests.environment.node import Node
 from tests.environment.oracle.oracle import Oracle
@@ -44,6 +45,8 @@ class World:
     """The luck of the event that happens."""
     power: Power | None = None
     """What the disk keeps when it goes. None where it never goes."""
+    crashes: CrashesAmid | None = None
+    """What crashes actors amid their work. None where nobody does."""
     workload: Workload = PLAIN
     made: int = 0
     """How many pods there have been."""
@@ -105,6 +108,11 @@ class World:
             if not machine.instance(each).uid.startswith(NOBODYS)
         ]
         return self.random.choice(ours) if ours else None
+
+    def notes_crash(self, victim: str) -> None:
+        """Note that an actor crashes now."""
+        self.troubles()
+        self.node.runtime.crashes(victim)
 
     def troubles(self) -> None:
         """Note that what is late may be so because of this."""

@@ -18,8 +18,11 @@ def _of_files(world: World) -> list[str]:
 
 
 def _rename(world: World) -> None:
+    """Rename the file of a pod, mended if it was broken: under a new name nobody knows whose it was."""
     if names := _of_files(world):
-        world.node.directory.rename(world.random.choice(names))
+        name = world.random.choice(names)
+        world.node.directory.write(name, world.manifests[name].document)
+        world.node.directory.rename(name)
         world.hears_late()
 
 

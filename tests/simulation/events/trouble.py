@@ -70,6 +70,16 @@ def _crash_amid(world: World) -> None:
     _have_crashed(world, victim)
 
 
+def _crash_telling(world: World) -> None:
+    """Crash an actor amid what it tells of the things that happen from now on."""
+    assert world.crashes is not None
+    world.troubles()
+    random_ = world.random
+    world.crashes.arm(
+        random_.randrange(1, random_.choice([5, 50, 500])), is_told=random_.random() < 0.5
+    )
+
+
 def _kill(world: World) -> None:
     world.troubles()
     world.oracle.wishes.note_kill(world.node.wall)
@@ -101,6 +111,7 @@ def _fail_disk(world: World) -> None:
 AGENT: Final[Kinds] = {
     "an actor crashes": (5, _crash),
     "an actor crashes amid": (3, _crash_amid),
+    "an actor crashes while it tells": (5, _crash_telling),
     "the agent is killed": (2, _kill),
     "the agent is dead for a while": (2, _die),
 }

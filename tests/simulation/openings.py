@@ -1,0 +1,111 @@
+"""Openings: short stories of things that happen, in which actors crash again and again.
+
+A history draws what happens from everything that may; an opening says what, in this order. The seed draws
+the details, and at which messages of which actors the crashes are.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tests.environment.node import Sources
+from tests.simulation.events.event import Event
+
+JOINED: Final = Sources(url=False, directory=True, cluster=True)
+ADDED: Final = ("a pod is added", "a pod is added", "a pod is added")
+OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "pods come, change and go": (
+        *ADDED,
+        "a pod is edited",
+        "a pod is removed in a hurry",
+        "a pod is removed",
+        "a pod is added",
+    ),
+    "static pods are edited and put back": (
+        *ADDED,
+        "a static pod is edited",
+        "a static pod is edited",
+        "a pod is removed",
+        "a pod is added",
+    ),
+    "containers end": (*ADDED, "containers end together", "a sandbox ends", "a container vanishes"),
+    "objects come late, change and go": (
+        *ADDED,
+        "an object changes",
+        "an object changes",
+        "an object is deleted",
+        "a pod is added",
+        "an object changes",
+    ),
+    "mirrors are deleted": (*ADDED, "a mirror is deleted", "a static pod is edited"),
+    "names of mirrors are taken": (
+        *ADDED,
+        "a mirror's name is taken",
+        "a static pod is edited",
+        "taken names are free again",
+    ),
+    "mirrors are refused": (
+        "new mirrors are refused",
+        *ADDED,
+        "a static pod is edited",
+        "new mirrors are allowed",
+    ),
+    "pods are created again under their names": (
+        *ADDED,
+        "a pod is created again",
+        "the API server goes",
+        "a pod is created again",
+        "the API server comes back",
+    ),
+    "the Node is marked and deleted": (
+        *ADDED,
+        "the Node is marked",
+        "the Lease is deleted",
+        "the Node is deleted",
+        "a static pod is edited",
+        "the Node is deleted",
+    ),
+    "the API server is away": (
+        "a pod is added",
+        "the API server goes",
+        *ADDED,
+        "a pod is removed",
+        "the API server comes back",
+        "watches end",
+    ),
+    "files are broken and renamed": (
+        *ADDED,
+        "a file is broken",
+        "a file is renamed",
+        "the directory goes",
+        "the directory comes back",
+        "a file is broken",
+    ),
+    "the agent is killed": (
+        *ADDED,
+        "the agent is killed",
+        "a pod is removed",
+        "the agent is killed",
+    ),
+    "the power goes": (
+        *ADDED,
+        "the power goes",
+        "a pod is edited",
+        "the agent is dead for a while",
+    ),
+}
+"""By what they are about: kinds of events. All of a node with containers, files and a cluster."""
+CRASHES: Final = ("an actor crashes while it tells",) * 3 + (
+    "an actor crashes",
+    "an actor crashes amid",
+)
+
+
+def opened(random_: random.Random, kinds: tuple[str, ...]) -> Iterator[Event]:
+    """Yield the events of an opening, with crashes among them."""
+    for kind in kinds:
+        if random_.random() < 0.6:  # more often than not
+            yield Event(random_.choice(CRASHES), random_.randrange(1 << 30), 0.0)
+        yield Event(kind, random_.randrange(1 << 30), random_.choice([0.0, 0.06, 0.3, 4.0]))
