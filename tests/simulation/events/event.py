@@ -54,6 +54,8 @@ class World:
     """How many values of objects there have been."""
     manifests: dict[str, Pod] = field(default_factory=dict)
     """The pods that are wanted, as people write them, by name."""
+    renamed_at: dict[str, float] = field(default_factory=dict)
+    """When the files of pods got another name, by the names of the pods."""
     places: dict[str, Origin] = field(default_factory=dict)
     """Where they come from, by name."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.environment.origins import FromDirectory
-from tests.simulation.events.event import Kinds, World
+from tests.simulation.events.event import TOLD_WITHIN, Kinds, World
 
 FILE: Final = "source/file"
 HTTP: Final = "source/http"
@@ -23,12 +23,18 @@ def _rename(world: World) -> None:
         name = world.random.choice(names)
         world.node.directory.write(name, world.manifests[name].document)
         world.node.directory.rename(name)
+        world.renamed_at[name] = world.node.wall
         world.hears_late()
 
 
 def _break(world: World) -> None:
-    """Write what is no manifest into the file of a pod, which stays as it was, or into another one."""
-    name = world.random.choice([*_of_files(world), "stray"])
+    """Write what is no manifest into the file of a pod, which stays as it was, or into another one.
+
+    Not into one that was just renamed: until the agent has read it, nothing says which pod it is of.
+    """
+    is_read_by = world.node.wall - TOLD_WITHIN
+    read = [each for each in _of_files(world) if world.renamed_at.get(each, 0.0) < is_read_by]
+    name = world.random.choice([*read, "stray"])
     world.node.directory.write(name, world.random.choice(BROKEN))
     world.troubles()
 
