@@ -37,8 +37,11 @@ export function toneOf(word, isWell = true) {
   return 'bad';
 }
 
+/** The summary of a pod of an agent that tells none: it is of another version. */
+const NO_SUMMARY = { state: 'unknown', isWell: false, ready: '', restarts: 0 };
+
 /** Return the row of a pod that the agent tells: what the table shows of it. */
-export function rowOf({ summary, ...pod }) {
+export function rowOf({ summary = NO_SUMMARY, ...pod }) {
   const status = pod.status ?? {};
   const why = (pod.why ?? []).map((each) => (each.at ? { ...each, text: `${each.text} at ${timeOfDay(each.at)}` } : each));
   return {

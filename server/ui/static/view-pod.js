@@ -163,8 +163,11 @@ export function podView({ about, happenings }) {
   };
 }
 
+/** What an agent of another version may not tell. */
+const NOT_TOLD = { probes: [], volumeTroubles: [], events: [], manifest: null, missing: [], why: [], oldVariables: [] };
+
 /** Return what the agent tells of one pod. */
-const load = (uid) => ask(`/ui/pods/${encodeURIComponent(uid)}`);
+const load = async (uid) => ({ ...NOT_TOLD, ...(await ask(`/ui/pods/${encodeURIComponent(uid)}`)) });
 
 /** Return whether a pod serves. */
 const isReady = (status) => (status.conditions ?? []).some((each) => each.type === 'Ready' && each.status === 'True');
