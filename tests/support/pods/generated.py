@@ -43,8 +43,10 @@ def _pod(name: str, draw: Random) -> Pod:
         "containers": [{"name": f"main-{each}"} for each in range(draw.choice([1, 1, 2]))],
     }
     if inits:
-        more = ({}, {}, {"restartPolicy": "Always"})
-        spec["initContainers"] = [{"name": each, **draw.choice(more)} for each in inits]
+        sidecar = {"restartPolicy": "Always"}
+        spec["initContainers"] = [
+            {"name": each, **(sidecar if draw.random() < 1 / 3 else {})} for each in inits
+        ]
     pod = make_pod(name, spec=spec)
     if draw.random() < 0.1:
         pod.document["metadata"]["deletionTimestamp"] = "2026-11-22T00:00:00Z"
