@@ -252,11 +252,11 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def _save_now(self, limit: int) -> None:
         machine, now = self._core.machine, self._now()
         uids = tuple(islice(machine.touched, limit))
-        for uid in uids:
-            del machine.touched[uid]
         if self._records is not None and uids:
             pods = tuple(saved(machine, uid, now) for uid in uids)
             self._records.tell(SaveHollowPods(pods=pods))
+        for uid in uids:  # not before: the next life saves what this one crashes over
+            del machine.touched[uid]
 
     # --- what it tells ---------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from runtimes.container_runtime import (
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.record_file import ASIDE, HEADER
 from runtimes.hollow.record_keeper import HOLLOW_RECORDS
+from tests.environment.crashes import CrashesAmid
 from tests.support.kernel.clock import EPOCH
 from tests.support.runtimes.hollow_stage import HollowStage, hollow_pod, hollow_stage
 
@@ -66,6 +67,20 @@ def test_what_ended_meanwhile_has_ended_when_it_was_due(file: Path) -> None:
     with process(file, at=1000.0) as stage:
         (ended,) = everything(stage)["ends"]
         assert (ended.state, ended.finished_at) == (ContainerState.EXITED, EPOCH + 60.0)
+
+
+def test_what_changed_is_on_record_though_the_runtime_crashes_while_it_has_it_saved(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with process(file) as stage:
+        crashes = CrashesAmid(monkeypatch, stage.play.clock.monotonic)
+        stage.started(PLAIN)  # its sandbox is saved at once, the rest in a moment
+        crashes.arm(1, is_told=False)
+        stage.play.advance(2.0)
+        before = stage.follow().sandboxes
+        assert stage.play.describe()[HOLLOW_CONTAINERS.path].restarts == 1
+    with process(file, at=30.0) as stage:
+        assert stage.follow().sandboxes == before
 
 
 def test_a_container_gets_ready_and_a_sandbox_dies_in_the_next_process(file: Path) -> None:
