@@ -17,7 +17,14 @@ import structlog
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.agenda import TickAgenda
-from probes.connections import EVENTS, HTTP2, ProbeConnection, Progress, UnreachableTarget
+from probes.connections import (
+    EVENTS,
+    HTTP2,
+    Connect,
+    ProbeConnection,
+    Progress,
+    UnreachableTarget,
+)
 from probes.exchanges import HttpExchange, LeadsTo, ProbeExchange
 from probes.http_requests import HttpPage, UnusableLocationError, led_to
 from probes.names import HostAddresses, HostNames, LookUp
@@ -60,10 +67,17 @@ class Attempt:
 class Attempts:
     """What is in progress. Belongs to one thread."""
 
-    def __init__(self, ended: Ended, bell: Bell, look_up: LookUp | None = None) -> None:
+    def __init__(
+        self,
+        ended: Ended,
+        bell: Bell,
+        look_up: LookUp | None = None,
+        connect: Connect = ProbeConnection,
+    ) -> None:
         """``ended`` is called once for each ``begin``, unless that is given up. ``bell`` ends waiting."""  # noqa: D401
         self._ended = ended
         self._bell = bell
+        self._make_connection = connect
         self._epoll = select.epoll()
         self._epoll.register(bell.fd, select.EPOLLIN)
         self._by_fd: dict[int, Attempt] = {}
@@ -200,7 +214,7 @@ class Attempts:
         page, name = attempt.page, "" if attempt.is_tls_call else None
         if page is not None and page.is_https:
             name = "" if family_of(page.host) else page.host
-        connection = ProbeConnection(
+        connection = self._make_connection(
             attempt.exchange,
             address_of(address, attempt.port),
             is_reset=attempt.is_reset,

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from kernel import Clock
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
+from probes.connections import Connect, ProbeConnection
 from probes.names import LookUp
 from probes.news import ProbeFact
 from probes.specs import ProbeSpec
@@ -57,3 +58,5 @@ class ProbeEdges:
     """Spreads load."""
     look_up: LookUp | None = None
     """Finds the addresses of a host name; None for the machine's way."""
+    connect: Connect = ProbeConnection
+    """Makes the connections to targets."""

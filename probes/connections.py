@@ -7,6 +7,7 @@ import select
 import socket
 import ssl
 import struct
+from collections.abc import Callable
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -213,6 +214,10 @@ class ProbeConnection:
                 self._send()  # who takes no more may still have answered
             if len(data) < AT_ONCE and not events & _HAS_ENDED and self._tls_name is None:
                 return None
+
+
+Connect: TypeAlias = Callable[..., ProbeConnection]
+"""Makes a connection, which is not open yet. It takes what ``ProbeConnection`` does."""
 
 
 @cache

@@ -57,7 +57,7 @@ class ProbeEngine:
         self._commands: deque[ProbeCommand] = deque()
         self._dues: TickAgenda[WatchedProbe] = TickAgenda()
         self._tls_room = TickRoom(MOST_TLS_BEGUN)
-        self._attempts = Attempts(self._ended, self._bell, edges.look_up)
+        self._attempts = Attempts(self._ended, self._bell, edges.look_up, edges.connect)
         self._facts: list[ProbeFact] = []
         self._now = self._clock.monotonic()
         memory.owner = self

@@ -54,6 +54,9 @@ class Witness:
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         """Hear that the agent has a running container stopped or removed, within so many seconds."""
 
+    def answers(self, one: Instance, what: str, *, is_yes: bool) -> None:
+        """Hear that a container was asked by a probe, and whether it says yes."""
+
     def shows(self, statuses: Mapping[str, Mapping[str, object]]) -> None:
         """Hear what statuses the agent shows, by the UID of the pod."""
 
@@ -113,6 +116,13 @@ class Machine(FakeMachine):
             given=tuple(each.value for each in config.envs),
             image_id=one.image_id,
         )
+
+    def at(self, ip: str) -> Iterator[FakeContainer]:
+        """Yield the running containers in the sandbox that has an address."""
+        for one in self.running():
+            sandbox = self.sandboxes.get(one.sandbox_id)
+            if sandbox is not None and sandbox.state == cri.SANDBOX_READY and sandbox.ip == ip:
+                yield one
 
     def running(self) -> Iterator[FakeContainer]:
         """Yield the containers whose processes are there."""

@@ -40,7 +40,6 @@ from tests.support.files.power import Power
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
-from tests.support.probes.loop_stage import SteppedLoop
 from tests.support.questions import describe_source, describe_statuses
 from tests.support.volumes.plain_writers import NoMounts, PlainWriters
 
@@ -290,7 +289,6 @@ class Node:
             machine=MadeUpMachine(),
             writers=PlainWriters(),
             mounts=NoMounts(),
-            probe_loop=lambda memory, tell, _, clock: SteppedLoop(memory, tell, clock),
             **self.runtime.edges(self._in_this_life),
         )
         root = AgentTree(self._settings, Listeners(), lambda: self.play.system, edges).root()

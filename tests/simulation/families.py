@@ -18,7 +18,15 @@ from tests.environment.runtimes.runtime import Runtime
 from tests.simulation.events.drawing import HAPPENS, WITHOUT_MACHINE
 from tests.simulation.events.event import Kinds
 from tests.simulation.events.jobs import JOBS
-from tests.simulation.workload import KINDS, PLAIN, Workload, behaviours, settle_others, sources_of
+from tests.simulation.workload import (
+    KINDS,
+    PLAIN,
+    Workload,
+    behaviours,
+    settle_others,
+    sources_of,
+    startups,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,7 @@ class Family:
 
 def _prepare_machine(node: Node, luck: random.Random) -> None:
     node.machine.behaviours = behaviours(luck)
+    node.containers.health.starts_up_in = startups(luck)
     settle_others(node.machine)
 
 

@@ -38,7 +38,7 @@ from tests.simulation.events.drawing import drawn
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
 from tests.simulation.families import FAMILIES
-from tests.simulation.openings import JOINED, OPENINGS, opened
+from tests.simulation.openings import JOINED, OF, OPENINGS, opened
 from tests.simulation.workload import OBJECTS, bounds_of, pod_of, rests, with_image
 from tests.support.files.power import Power
 
@@ -77,6 +77,8 @@ class History:
     """What runs the pods: the name of its family."""
     sources: Sources | None = None
     """Where the pods of an opening come from. None if the seed draws it, and a rest is measured."""
+    kinds: tuple[str, ...] = ()
+    """The only kinds of pods of an opening. Empty if the seed draws them."""
 
     @classmethod
     def of(cls, seed: int, runtime: str = "cri") -> History:
@@ -89,7 +91,9 @@ class History:
     def opened_by(cls, opening: str, seed: int) -> History:
         """Return the history of ``seed`` in which an opening happens, on a node with containers."""
         luck = random.Random(seed)
-        return cls(seed, tuple(opened(luck, OPENINGS[opening])), bounds_of(luck), sources=JOINED)
+        events = tuple(opened(luck, OPENINGS[opening]))
+        kinds = OF.get(opening, ())
+        return cls(seed, events, bounds_of(luck), sources=JOINED, kinds=kinds)
 
     def broken(self) -> list[str]:
         """Have it happen, and return what is broken. Empty if nothing is."""
@@ -132,7 +136,9 @@ def _broken(
     oracle = Oracle(node)
     family.prepare(node, luck)
     oracle.moves()
-    world = World(node, oracle, {}, luck, power, crashes, family.workload(luck))
+    workload = family.workload(luck)
+    workload = workload.of(history.kinds) if history.kinds else workload.focused(luck)
+    world = World(node, oracle, {}, luck, power, crashes, workload)
     crashes.when_crashed = world.notes_crash
     if isinstance(node.runtime, InContainers):
         node.service.when_spoilt = world.troubles

@@ -95,8 +95,17 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "a pod is edited",
         "the agent is dead for a while",
     ),
+    "probes fail and pass": (
+        *(*ADDED, "time passes", "a container answers no", "time passes", "a container answers no"),
+        *("time passes", "a container answers again", "time passes", "a container ends"),
+        *("a container answers no", "a container answers no", "time passes"),
+    ),
 }
 """By what they are about: kinds of events. All of a node with containers, files and a cluster."""
+OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
+}
+"""The kinds of pods that there are in an opening. In others there are all."""
 CRASHES: Final = ("an actor crashes while it tells",) * 3 + (
     "an actor crashes",
     "an actor crashes amid",
@@ -108,4 +117,5 @@ def opened(random_: random.Random, kinds: tuple[str, ...]) -> Iterator[Event]:
     for kind in kinds:
         if random_.random() < 0.6:  # more often than not
             yield Event(random_.choice(CRASHES), random_.randrange(1 << 30), 0.0)
-        yield Event(kind, random_.randrange(1 << 30), random_.choice([0.0, 0.06, 0.3, 4.0]))
+        luck, pause = random_.randrange(1 << 30), random_.choice([0.0, 0.06, 0.3, 4.0])
+        yield Event(kind, luck, random_.choice([12.0, 61.0]) if kind == "time passes" else pause)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agent.edges import Bounds
 from messages.pods import Pod
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.cluster import KEY
+from tests.environment.health import ASKED
 from tests.environment.machine import NOBODYS, Machine
 from tests.environment.node import NodeBounds, Sources
 from tests.environment.runtimes.containers import IMAGES
+from tests.simulation.probed import probes_of
 from tests.support.builders import make_pod
 from tests.support.cri.fake_machine import Behaviour
 
 NAMES: Final = "abcd"
+STARTUP, LIVENESS, READINESS = ASKED
 KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "plain": {"containers": ["main"]},
     "pair": {"containers": ["main", "beside"]},
@@ -32,10 +36,20 @@ KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "keyed": {"containers": ["main"], "reads": ("Secret keys", "ConfigMap terms")},
     "looped": {"containers": ["crashing"], "reads": ("Secret keys",)},
     "tried": {"containers": ["done", "beside"], "restartPolicy": "OnFailure"},
+    "alive": {"containers": ["alive", "main"], "probes": {"alive": (LIVENESS,)}},
+    "served": {"containers": ["served"], "probes": {"served": (READINESS, LIVENESS)}},
+    "slow": {"containers": ["slow"], "probes": {"slow": (STARTUP, LIVENESS, READINESS)}},
+    "stuck": {"containers": ["stuck"], "probes": {"stuck": (STARTUP, READINESS)}},
+    "guarded": {
+        "initContainers": ["first"],
+        "sidecars": ["slow", "served"],
+        "containers": ["main"],
+        "probes": {"slow": (STARTUP,), "served": (READINESS,)},
+    },
 }
 OBJECTS: Final = (("Secret", "keys"), ("ConfigMap", "terms"))
 """The objects that pods of the cluster read."""
-MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing"})
+MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing", "served", "slow"})
 """Kinds of pods whose image is changed. Of others it is not said what a change starts again."""
 HOOK: Final = {"preStop": {"sleep": {"seconds": 1}}}
 
@@ -69,6 +83,15 @@ class Workload:
     annotations: Mapping[str, str] = field(default_factory=dict)
     """What pods are annotated with: of containers, if they have those, or of the pod as a whole."""
 
+    def of(self, kinds: Sequence[str]) -> Workload:
+        """Return it with some of its kinds alone."""
+        return replace(self, kinds={kind: self.kinds[kind] for kind in kinds})
+
+    def focused(self, random_: random.Random) -> Workload:
+        """Return it with a few of its kinds, or with all: what is rare among all is frequent among few."""
+        kinds = sorted(self.kinds)
+        return self.of(kinds if random_.random() < 0.4 else random_.sample(kinds, 4))
+
 
 PLAIN: Final = Workload(KINDS)
 """Of containers, which the machine has behave."""
@@ -94,6 +117,11 @@ def behaviours(random_: random.Random) -> dict[str, Behaviour]:
     }
 
 
+def startups(random_: random.Random) -> dict[str, float]:
+    """Return the seconds after which containers have started, by their names."""
+    return {"slow": random_.choice([0.5, 3.0, 7.0]), "stuck": math.inf}
+
+
 def pod_of(
     name: str, uid: str, kind: str, random_: random.Random, workload: Workload = PLAIN
 ) -> Pod:
@@ -114,6 +142,8 @@ def pod_of(
         spec.setdefault("initContainers", []).append(
             _container(sidecar) | {"restartPolicy": "Always"}
         )
+    for container in (*spec.get("initContainers", ()), *spec["containers"]):
+        container.update(probes_of(container["name"], made.get("probes", {}), random_))
     names = [
         each["name"] for group in ("initContainers", "containers") for each in spec.get(group, ())
     ]

@@ -69,7 +69,7 @@ def _unlike(pod: Pod, status: dict[str, Any]) -> Iterator[str]:
     for field in ("phase", "podIP", "initContainerStatuses", "containerStatuses"):
         if _brief(said.get(field)) != _brief(status.get(field)):
             yield f"at the API server {field} of {pod.name} is {said.get(field)}, not {status.get(field)}"
-    ready = [_condition(each, "Ready") for each in (said, status)]
+    ready = [condition(each, "Ready") for each in (said, status)]
     if ready[0] != ready[1]:
         yield f"at the API server {pod.name} is ready: {ready[0]}, not {ready[1]}"
 
@@ -81,7 +81,8 @@ def _brief(value: Any) -> Any:
     return [_brief(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _condition(status: dict[str, Any], kind: str) -> str:
+def condition(status: dict[str, Any], kind: str) -> str:
+    """Return whether a condition of a pod holds: ``True``, ``False`` or ``Unknown``; empty if it has none."""
     conditions = status.get("conditions", ())
     return next((each["status"] for each in conditions if each["type"] == kind), "")
 

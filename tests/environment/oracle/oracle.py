@@ -19,6 +19,7 @@ from tests.environment.oracle.cluster import (
     StatusNeverBack,
 )
 from tests.environment.oracle.objects import Given
+from tests.environment.oracle.probes import HeldBack, ReadyAsAnswered
 from tests.environment.oracle.rule import Rule, Wishes
 from tests.environment.oracle.runtimes import AsAnnotated, CalledInOrder, Outlives
 from tests.environment.oracle.shown import AddressStays, NeverBack, NoSecret
@@ -41,6 +42,7 @@ RULES: Final[tuple[type[Rule], ...]] = (
     *(AddressStays, NeverBack, NoSecret),
     *(OnlyOurs, MarksStay, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
     *(AsAnnotated, Outlives, CalledInOrder),
+    *(HeldBack, ReadyAsAnswered),
 )
 
 
@@ -86,6 +88,12 @@ class Oracle(Witness):
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         for rule in self._rules:
             rule.is_asked_to_stop(one, grace)
+
+    @override
+    def answers(self, one: Instance, what: str, *, is_yes: bool) -> None:
+        self.wishes.note_answer(one, what, is_yes=is_yes)
+        for rule in self._rules:
+            rule.answers(one, what, is_yes=is_yes)
 
     @override
     def shows(self, statuses: Mapping[str, Mapping[str, object]]) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import filterfalse
 from typing import Any, Final
 
 from tests.environment.node import Node
 from tests.environment.oracle.cluster import is_preparing
-from tests.environment.oracle.cluster_rest import restless_cluster
-from tests.environment.oracle.rule import Wishes
+from tests.environment.oracle.cluster_rest import condition, restless_cluster
+from tests.environment.oracle.rule import Wishes, is_sidecar
 from tests.environment.oracle.shown import TERMINAL
 
+SETTLED_AFTER: Final = 90.0
+"""Seconds of a container's run after which its probes have said whether it is started, alive and ready."""
 NEVER_RUNS: Final = "example/never-runs"
 """Annotation of a pod that cannot run."""
 
@@ -44,6 +47,7 @@ def _unlike(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> Ite
         elif goes_on and not is_up and _shows_no_pause(one):
             yield f"{name} of {uid} does not run: {one['state']}"
     yield from _of_others(node, uid, status)
+    yield from _unlike_answers(node, wishes, uid, status)
     for one in running.values():
         if node.runtime.follows_edits and is_known and not wishes.is_as_wanted(one):
             yield f"{one.name} of {uid} runs {one.image}, which is not wanted"
@@ -59,6 +63,30 @@ def _of_others(node: Node, uid: str, status: dict[str, Any]) -> Iterator[str]:
             there = newest.get(shown["name"], shown.get("containerID"))
             if shown.get("containerID") != there:
                 yield f"{shown['name']} of {uid} is shown as {shown}, but {there} is there"
+
+
+def _unlike_answers(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> Iterator[str]:
+    """Yield where a container that has run for a while is shown otherwise than it answers its probes."""
+    shown = [
+        each
+        for group in ("initContainerStatuses", "containerStatuses")
+        for each in status.get(group, ())
+    ]
+    ready = {each["name"]: each["ready"] for each in shown}
+    for one in node.runtime.live():
+        if one.uid != uid or wishes.now() - one.started_at < SETTLED_AFTER:
+            continue
+        for what in ("started", "alive"):
+            is_ended = node.runtime.restarts_containers and wishes.probe(one, what)
+            if is_ended and not node.runtime.says(one, what):
+                yield f"{one.name} of {uid} goes on, but is not {what}"
+        answers = not wishes.probe(one, "ready") or node.runtime.says(one, "ready")
+        if ready.get(one.name) is not answers:
+            yield f"{one.name} of {uid} is shown ready: {ready.get(one.name)}, but answers {answers}"
+    for each in filterfalse(is_sidecar, wishes.inits(uid)):
+        ready.pop(each["name"], None)
+    if status["phase"] == "Running" and condition(status, "Ready") != str(all(ready.values())):
+        yield f"{uid} is ready: {condition(status, 'Ready')}, but its containers: {ready}"
 
 
 def _goes_on(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> bool:

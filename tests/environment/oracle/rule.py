@@ -9,13 +9,31 @@ from typing import Any, Final
 
 from messages.pods import Pod
 from runtimes.hollow.annotations import PREFIX
+from tests.environment.health import ASKED
 from tests.environment.machine import Instance, Witness
 from tests.environment.runtimes.runtime import Runtime
 
 WRITES_AGAIN_WITHIN: Final = 31.0
 """Seconds after a write that the disk refused, within which it is tried again."""
+FIELDS: Final = {what: probe for probe, what in ASKED.items()}
+"""Which field of a container has a probe, by what it asks."""
 SETTLES_WITHIN: Final = 1.0
 """Seconds within which what people want, and the agent knows, has had its effects at the API server."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """What an instance of a container has answered to one of its probes."""
+
+    is_yes: bool = False
+    """The last answer."""
+    in_a_row: int = 0
+    """So many were like it, since the last SIGKILL of the agent."""
+    counts_since: float = math.inf
+    """When it came to be as many as count."""
+    has_succeeded: bool = False
+    has_failed: bool = False
+    """Failures have counted once."""
 
 
 @dataclass(slots=True)
@@ -50,6 +68,8 @@ class Wishes:
     """UIDs of pods that are bound to the node at the API server."""
     disk_failed_at: float = -math.inf
     """When the disk failed last."""
+    answers: dict[tuple[str, str], Answers] = field(default_factory=dict)
+    """What instances have answered to their probes, by their ids and by what was asked."""
     lacks_records: bool = False
     """The agent that got the last SIGKILL may have had to write something that the disk had refused."""
 
@@ -65,6 +85,30 @@ class Wishes:
         self.lacks_records = self.now() - self.disk_failed_at < WRITES_AGAIN_WITHIN
         self.killed_at = at
         self.touched |= set(self.unwanted_at)
+        for each in self.answers.values():
+            each.in_a_row, each.counts_since = 0, math.inf
+
+    def note_answer(self, one: Instance, what: str, *, is_yes: bool) -> None:
+        """Note what a container answers to one of its probes."""
+        probe = self.probe(one, what)
+        answers = self.answers.setdefault((one.id, what), Answers())
+        if is_yes is not answers.is_yes:
+            answers.is_yes, answers.in_a_row, answers.counts_since = is_yes, 0, math.inf
+        answers.in_a_row += 1
+        answers.has_succeeded |= is_yes
+        if answers.in_a_row == probe["successThreshold" if is_yes else "failureThreshold"]:
+            answers.counts_since = self.now()
+            answers.has_failed |= not is_yes
+
+    def probe(self, one: Instance, what: str) -> dict[str, Any]:
+        """Return the probe of a container that asks this. Empty if it has none."""
+        found: dict[str, Any] = self.container(one.uid, one.name).get(FIELDS[what], {})
+        return found
+
+    def has_failed(self, one: Instance) -> bool:
+        """Return whether an instance is to be stopped, as its liveness or its startup has failed."""
+        told = (self.answers.get((one.id, what)) for what in ("alive", "started"))
+        return any(each.has_failed for each in told if each is not None)
 
     def wants(self, uid: str) -> bool:
         """Return whether somebody wants the pod."""
@@ -126,10 +170,14 @@ class Wishes:
         about = {key.partition("."): said for key, said in ours.items()}
         return {what: said for (what, _, of), said in about.items() if of == name}
 
-    def init_names(self, uid: str) -> list[str]:
-        """Return the names of a pod's init containers, in order, without sidecars."""
-        inits = self.spec(uid).get("initContainers", ())
-        return [each["name"] for each in inits if each.get("restartPolicy") != "Always"]
+    def inits(self, uid: str) -> list[dict[str, Any]]:
+        """Return what the spec says of a pod's init containers and sidecars, in order."""
+        return list(self.spec(uid).get("initContainers", ()))
+
+
+def is_sidecar(container: dict[str, Any]) -> bool:
+    """Return whether one of a pod's init containers is to stay."""
+    return bool(container.get("restartPolicy") == "Always")
 
 
 class Rule(Witness):

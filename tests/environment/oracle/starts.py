@@ -9,7 +9,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from tests.environment.machine import Instance
-from tests.environment.oracle.rule import Rule
+from tests.environment.oracle.rule import Rule, is_sidecar
 
 IN_FLIGHT: Final = 1.0
 """Seconds for which a call may be under way that was made before a wish changed."""
@@ -68,11 +68,15 @@ class MeantImage(Rule):
 
 
 class InitFirst(Rule):
-    """A container starts when each init container before it has succeeded in the same sandbox."""
+    """A container starts when each init container before it has succeeded in the same sandbox.
+
+    Each sidecar before it has started there, and its startup probe has passed.
+    """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._succeeded: set[tuple[str, str]] = set()
+        self._started: set[tuple[str, str]] = set()
 
     @override
     def ends(self, one: Instance) -> None:
@@ -80,12 +84,21 @@ class InitFirst(Rule):
             self._succeeded.add((one.sandbox, one.name))
 
     @override
+    def answers(self, one: Instance, what: str, *, is_yes: bool) -> None:
+        if what == "started" and is_yes:
+            self._started.add((one.sandbox, one.name))
+
+    @override
     def starts(self, one: Instance) -> None:
-        inits = self.wishes.init_names(one.uid)
-        before = inits[: inits.index(one.name)] if one.name in inits else inits
-        for name in before:
-            if (one.sandbox, name) not in self._succeeded:
-                self.broken(f"{one.name} of {one.uid} starts before {name} has succeeded")
+        inits = [(each["name"], is_sidecar(each)) for each in self.wishes.inits(one.uid)]
+        names = [name for name, _ in inits]
+        before = inits[: names.index(one.name)] if one.name in names else inits
+        for name, is_to_stay in before:
+            done = self._started if is_to_stay else self._succeeded
+            if (one.sandbox, name) not in done:
+                self.broken(f"{one.name} of {one.uid} starts before {name}, which is not done")
+        if not self.wishes.probe(one, "started"):
+            self._started.add((one.sandbox, one.name))
 
 
 class Policy(Rule):

@@ -7,7 +7,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from tests.environment.machine import Instance
-from tests.environment.oracle.rule import Rule
+from tests.environment.oracle.rule import Rule, is_sidecar
 from tests.environment.oracle.starts import IN_FLIGHT
 
 LEAST: Final = 1.0
@@ -19,13 +19,14 @@ class StopWanted(Rule):
     """Nothing is stopped that is wanted as it is.
 
     A container whose preStop was called is stopped, also if the image is changed back meanwhile. A sidecar is
-    once all regular containers of a pod have ended that does not restart them always.
+    once all regular containers of a pod have ended that does not restart them always, and so is a container
+    whose liveness or startup probe has failed as often as it says.
     """
 
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         wishes = self.wishes
-        if self._is_sidecar_of_nobody(one):
+        if self._is_sidecar_of_nobody(one) or wishes.has_failed(one):
             return
         edited_at = wishes.edited_at.get(one.uid, 0.0)
         is_unknown = wishes.now() - wishes.known_since(edited_at) < IN_FLIGHT
@@ -35,7 +36,7 @@ class StopWanted(Rule):
             self.broken(f"{one.name} of {one.uid} is stopped though it is wanted")
 
     def _is_sidecar_of_nobody(self, one: Instance) -> bool:
-        if self.wishes.container(one.uid, one.name).get("restartPolicy") != "Always":
+        if not is_sidecar(self.wishes.container(one.uid, one.name)):
             return False
         spec = self.wishes.spec(one.uid)
         regular = {each["name"] for each in spec["containers"]}

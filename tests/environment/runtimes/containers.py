@@ -12,8 +12,11 @@ from typing_extensions import override
 from agent.edges import ContainerEdges
 from runtimes.cri.operations.flow import DiskJob
 from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import RpcOutcome
+from tests.environment.health import COMMAND, Answer, Health, question_of
 from tests.environment.machine import NOBODYS, Instance, Machine, Witness
 from tests.environment.outside import Outside
+from tests.environment.probing import loops
 from tests.environment.runtimes.runtime import InThisLife, Runtime
 from tests.support.cri.cri_stage import DiskAtOnce
 from tests.support.cri.fake_cri import FakeCri
@@ -45,6 +48,29 @@ class CountedDisk(DiskAtOnce):
         super().start(replace(job, work=work), done)
 
 
+class AskedCri(FakeCri):
+    """Has containers answer the commands of probes. One without an answer runs until nobody waits for it."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        later: Callable[[float, Callable[[], None]], object],
+        asks: Callable[[str, str], Answer | None],
+    ) -> None:
+        """``asks`` returns what a container answers. None if it does not run."""
+        super().__init__(machine, later)
+        self._asks = asks
+
+    @override
+    def _carry_out(self, method: str, request: Any, answer: Callable[[RpcOutcome], None]) -> None:
+        said = None
+        if method == "ExecSync" and list(request.cmd)[:1] == [COMMAND]:
+            said = self._asks(request.container_id, request.cmd[1])
+            self.execs[tuple(request.cmd)] = (int(said is Answer.NO), "")
+        if said is not Answer.NONE:
+            super()._carry_out(method, request, answer)
+
+
 class OutsideWire(FakeWire):
     """Carries calls. Nothing happens at the deadline of one that has ended: an hour has thousands."""
 
@@ -67,7 +93,8 @@ class InContainers(Runtime):
         self.machine = Machine(lambda: int(self.wall * 1_000_000_000), outside.later)
         for number, image in enumerate((*IMAGES, UNTOUCHED)):
             self.machine.images.ids[image] = f"sha256:{number + 7:0>64x}"
-        self.service = FakeCri(self.machine, outside.later)
+        self.health = Health()
+        self.service = AskedCri(self.machine, outside.later, self._ask)
         self.disk = CountedDisk()
         self.pushed_at: dict[str, float] = {}
         """When names of images came to mean what they mean in the registry."""
@@ -92,7 +119,28 @@ class InContainers(Runtime):
         containers = ContainerEdges(
             wire=lambda _: wire, disk=self.disk, hook_sockets=HandMadeSockets()
         )
-        return {"containers": containers}
+        return {"containers": containers, "probe_loop": loops(self._ask_over, in_this_life)}
+
+    def _ask_over(self, ip: str, port: int, sent: bytes) -> Answer | None:
+        """Return what is answered by whoever listens at an address. None if nobody does."""
+        for one in self.machine.at(ip):
+            if what := question_of(one.config.metadata.name, port, sent):
+                return self._ask(one.id, what)
+        return None
+
+    def _ask(self, container_id: str, what: str) -> Answer | None:
+        one = self.machine.containers.get(container_id)
+        if one is None or one.has_ended or not one.started_at:
+            return None
+        asked, age = self.machine.instance(one), (self.machine.now() - one.started_at) / 1e9
+        said = self.health.says(one.id, asked.name, what, age)
+        self.machine.witness.answers(asked, what, is_yes=said is Answer.YES)
+        return said
+
+    @override
+    def says(self, one: Instance, what: str) -> bool:
+        age = self.wall - one.started_at
+        return self.health.says(one.id, one.name, what, age) is Answer.YES
 
     @override
     def live(self) -> Iterator[Instance]:

@@ -23,6 +23,7 @@ from runtimes.virtual.loading import LoadedProvider, abilities_of
 from runtimes.virtual.provider import ContainerReport, PodProvider, PodReport
 from tests.environment.machine import Instance
 from tests.environment.outside import Outside
+from tests.environment.probing import loops
 from tests.environment.runtimes.runtime import InThisLife, Runtime
 
 ENDS_AFTER: Final = "example/ends-after"
@@ -115,7 +116,10 @@ class Provided(Runtime):
             name="my_node:Jobs", version="1", provider=made, can=abilities_of(type(made))
         )
         calls = CallsInTime(self, in_this_life)
-        return {"provider": ProviderEdges(load=lambda _: loaded, calls=lambda: calls)}
+        return {
+            "provider": ProviderEdges(load=lambda _: loaded, calls=lambda: calls),
+            "probe_loop": loops(lambda _ip, _port, _sent: None, in_this_life),
+        }
 
     @override
     def live(self) -> Iterator[Instance]:

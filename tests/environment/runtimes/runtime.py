@@ -83,6 +83,11 @@ class Runtime(ABC):
         del uid
         return {}
 
+    def says(self, one: Instance, what: str) -> bool:
+        """Return whether a running container answers yes now to a probe that asks this."""
+        del one, what
+        return True
+
     @abstractmethod
     def left_over(self, wanted: set[str]) -> Iterator[str]:
         """Yield what is there, and nobody needs: of other pods than ``wanted``, or too much of these."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.environment.health import Answer
 from tests.environment.machine import NOBODYS
 from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.events.event import Kinds, World
@@ -67,6 +68,26 @@ def _move_tag(world: World) -> None:
         world.node.machine.images.move(image, image_id)
 
 
+def _sicken(world: World) -> None:
+    """Have a container answer one of its probes no, or not at all."""
+    wishes, health = world.oracle.wishes, world.node.containers.health
+    probed = [
+        (one.id, what)
+        for one in world.node.runtime.live()
+        for what in ("alive", "ready")
+        if wishes.probe(one, what)
+    ]
+    if probed:
+        health.troubles[world.random.choice(probed)] = world.random.choice([Answer.NO, Answer.NONE])
+
+
+def _heal(world: World) -> None:
+    """Have a container answer yes again that did not."""
+    troubles = world.node.containers.health.troubles
+    if troubles:
+        del troubles[world.random.choice(list(troubles))]
+
+
 MACHINE: Final[Kinds] = {
     "a container ends": (6, _end),
     "a container runs out of memory": (2, _run_out_of_memory),
@@ -76,4 +97,6 @@ MACHINE: Final[Kinds] = {
     "a container loses its sandbox": (2, _lose_all_but_one),
     "sandboxes end together": (1, _lose_sandboxes),
     "a tag moves": (3, _move_tag),
+    "a container answers no": (6, _sicken),
+    "a container answers again": (4, _heal),
 }

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from messages.pods import Pod
-from tests.environment.origins import FromCluster
+from tests.environment.origins import FromCluster, Origin
 from tests.simulation.events.event import Kinds, World
 from tests.simulation.workload import NAMES, pod_of, with_least_grace, with_other_image
 
 
 def _add(world: World) -> None:
     name, kind = world.random.choice(NAMES), world.random.choice(sorted(world.workload.kinds))
-    place = world.random.choice(world.node.origins())
-    if "reads" in world.workload.kinds[kind] and not isinstance(place, FromCluster):
-        kind = "plain"  # a static pod may read no object of the API server
-    if name not in world.pods and place.has_room_for(name):
+    places = [each for each in world.node.origins() if _may_have(each, world.workload.kinds[kind])]
+    place = world.random.choice(places) if places else None
+    if name not in world.pods and place is not None and place.has_room_for(name):
         world.made += 1
         world.places[name] = place
         uid = f"{name}-{world.made}"
         world.brings(name, pod_of(name, uid, kind, world.random, world.workload))
         world.tells()
+
+
+def _may_have(place: Origin, made: Mapping[str, Any]) -> bool:
+    """Return whether there may be such pods. A static pod may read no object of the API server."""
+    return "reads" not in made or isinstance(place, FromCluster)
 
 
 def _remove(world: World) -> None:
