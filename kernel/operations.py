@@ -133,7 +133,7 @@ class StepEnded(KernelMessage):
     @override
     def perform(self, life: LifeOfActor, /) -> None:
         engine = self._memory.engine
-        if engine is not None:
+        if engine is not None and engine.is_of(life):
             engine.take(self._ref, self._step, self._place, self._outcome)
 
 
@@ -223,6 +223,14 @@ class Operations(Generic[P]):
     def purposes(self) -> Iterator[P]:
         """Yield what each operation in progress is for."""
         return (running.purpose for running in self.running())
+
+    def is_of(self, life: object) -> bool:
+        """Return whether it is the engine of ``life``.
+
+        The life after one that hangs hears the answers to its operations, which may be in a memory of the
+        actor's own.
+        """
+        return self._life is life
 
     def let_go(self) -> None:
         """Forget the actor: its life has ended."""

@@ -566,6 +566,22 @@ def test_an_engine_of_a_life_that_has_ended_drives_nothing(play: Play) -> None:
     assert play.world.memory.running == {}
 
 
+def test_the_answer_to_a_life_that_hangs_is_not_driven_in_the_next_one(play: Play) -> None:
+    memory: OperationsMemory[Purpose] = OperationsMemory()
+    own: list[Operations[Purpose]] = []
+
+    def asks(engine: Engine) -> None:
+        own.append(engine.operations(memory, engine.take))
+        own[0].begin(Purpose(0), play.question("a"))
+
+    play.does(asks)
+    play.does(crashes)
+    play.stage.advance(1.0)
+    memory.engine = own[0]  # one that hangs has not let go
+    play.answers()
+    assert len(memory.running) == 1
+
+
 # --- lanes of calls -----------------------------------------------------------------------------------
 
 
