@@ -220,6 +220,10 @@ class Operations(Generic[P]):
         """Return what is in progress."""
         return tuple(self._memory.running.values())
 
+    def __len__(self) -> int:
+        """How many are in progress."""
+        return len(self._memory.running)
+
     def purposes(self) -> Iterator[P]:
         """Yield what each operation in progress is for."""
         return (running.purpose for running in self.running())

@@ -110,7 +110,7 @@ class EventPoster(PooledActor[EventsMessage]):
             self._drop(next(s for s in self._waiting if s not in under_way), "queue_full")
 
     def _send_next(self) -> None:
-        if self._calls.running() or self._pause.due is not None or not self._waiting:
+        if len(self._calls) or self._pause.due is not None or not self._waiting:
             return
         series = next(iter(self._waiting))
         request = posting(series, self._node_name)

@@ -160,7 +160,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._owner = owner
 
     def _go_on(self) -> None:
-        if not self._is_due or not self._may_send or self._calls.running():
+        if not self._is_due or not self._may_send or len(self._calls):
             return
         if not self._registrar_lives():
             return  # until the registrar's next sign of life

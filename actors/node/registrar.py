@@ -248,7 +248,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     def _go_on(self) -> None:
         """Tell how the Node is, and send the next request, unless one is in flight."""
         self._publish()
-        if self._calls.running():
+        if len(self._calls):
             return
         step = self._operations.next(self._retries.waits, self.clock.monotonic(), self.clock.wall())
         if step is not None:
