@@ -66,7 +66,7 @@ from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder
 from runtimes.cri.split_wire import SplitWire
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
-from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookRunnerPorts
+from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
 from runtimes.hooks.sockets import LoopSockets
 from runtimes.probing.actor import ProbeLoopOwner
 from runtimes.probing.messages import PROBE_LOOP, ProbeLoopPorts
@@ -252,9 +252,8 @@ class CriComposition:
         return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
 
     def _make_hooks(self) -> HookRunner:
-        containers, me = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)
-        ports = HookRunnerPorts(containers=containers, me=me)
-        return HookRunner(ports, self._hook_sockets, self._hooks)
+        containers = self._address(CRI_CONTAINERS)
+        return HookRunner(containers, self._hook_sockets, self._hooks)
 
     def _make_probes(self) -> ProbeLoopOwner:
         containers, me = self._address(CRI_CONTAINERS), self._address(PROBE_LOOP)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runtimes.cri.wire.transport import Wire
     from runtimes.hollow.core import HollowCore
     from runtimes.hollow.rules import HollowRules
-    from runtimes.hooks.sockets import HookSockets
+    from runtimes.hooks.outcomes import HookSockets
     from runtimes.probing.messages import MakeLoop
     from runtimes.virtual.calls import ProviderCalls
     from runtimes.virtual.loading import LoadedProvider

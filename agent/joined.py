@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from actors.events.feed_parts import EVENT_FEED, FeedMessage
-from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster, EventPosterMessage
+from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster
 from actors.events.recorder import EVENT_RECORDER
 from actors.mirrors.keeper import (
     MIRROR_KEEPER,
@@ -46,7 +46,7 @@ from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage
 from kube.streams.memory import WatchMemory
 from kube.streams.room import ConnectionRoom
 from kube.streams.rules import WatchRules, unfinished_within
-from messages.events import EventRecorderMessage, PostEvent
+from messages.events import EventRecorderMessage, EventsMessage, PostEvent
 from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
 from messages.pods import SourceName
@@ -86,7 +86,7 @@ class _Ports:
     watches: Port[WatchesOwnMessage]
     registrar: Port[NodeRegistrarMessage]
     lease_keeper: Port[LeaseKeeperMessage]
-    poster: Port[EventPosterMessage]
+    poster: Port[EventsMessage]
     events: Port[EventRecorderMessage]
     """Who has events posted."""
     people: Port[FeedMessage]

@@ -98,6 +98,10 @@ class Alarm:
             timer.cancel()
         self._set(moment)
 
+    def after(self, delay: Seconds) -> None:
+        """Call in ``delay`` seconds, and at no other time."""
+        self.at(Seconds(self._life.now() + delay))
+
     def let_go(self) -> None:
         """Forget what it calls: the life has ended."""
         self._call = None

@@ -5,7 +5,8 @@ What they are written with is in ``steps``. What happens to an operation:
 ====================================  =================================================================
 its step has an outcome               it goes on; an outcome that is late, or comes again, changes nothing
 its step is past its deadline         it goes on with a ``LateError``; what was begun is abandoned
-its own deadline, or ``give_up``      ``GivenUpError`` is raised in it; it has ``grace`` to clean up
+its own deadline, or ``give_up``      ``GivenUpError`` is raised in it; it has ``grace`` to clean up. A
+                                      delay that ends with the deadline ends before it
 it has not cleaned up in ``grace``    it is closed, and ends with a ``Failure``
 it raises an exception                it ends with a ``Failure``; the others and the actor go on
 the actor crashes beside it           it goes on in the next life, its delays and deadlines where they were
@@ -133,7 +134,7 @@ class StepEnded(KernelMessage):
     @override
     def perform(self, life: LifeOfActor, /) -> None:
         engine = self._memory.engine
-        if engine is not None:
+        if engine is not None and engine.is_of(life):
             engine.take(self._ref, self._step, self._place, self._outcome)
 
 
@@ -206,6 +207,18 @@ class Operations(Generic[P]):
                 return True
         return False
 
+    def shorten(self, purpose: P, within: Seconds) -> bool:
+        """Leave an operation ``within`` seconds from now. Return whether it had more: it never gets more."""
+        until = Seconds(self._life.now() + within)
+        for running in self.running():
+            if running.purpose is purpose and not running.is_given_up:
+                if running.until is not None and running.until <= until:
+                    return False
+                running.until = until
+                self._set_timer(running)
+                return True
+        return False
+
     def drop(self, purpose: P) -> bool:
         """Forget an operation: nobody hears of its end. Return whether it was in progress."""
         for running in self.running():
@@ -220,9 +233,21 @@ class Operations(Generic[P]):
         """Return what is in progress."""
         return tuple(self._memory.running.values())
 
+    def __len__(self) -> int:
+        """How many are in progress."""
+        return len(self._memory.running)
+
     def purposes(self) -> Iterator[P]:
         """Yield what each operation in progress is for."""
         return (running.purpose for running in self.running())
+
+    def is_of(self, life: object) -> bool:
+        """Return whether it is the engine of ``life``.
+
+        The life after one that hangs hears the answers to its operations, which may be in a memory of the
+        actor's own.
+        """
+        return self._life is life
 
     def let_go(self) -> None:
         """Forget the actor: its life has ended."""
@@ -248,7 +273,8 @@ class Operations(Generic[P]):
         if running is None:
             return
         running.timer = None
-        if running.until is not None and running.until <= now:
+        is_over = running.until is not None and running.until <= now
+        if is_over and not self._has_delayed(running, now):
             if running.is_given_up:
                 self._end_for_good(running)
             else:
@@ -258,6 +284,14 @@ class Operations(Generic[P]):
             if place.outcome is _MISSING and place.due is not None and place.due <= now:
                 self._place_is_due(running, number, now)
         self._go_on_if_complete(running)
+
+    @staticmethod
+    def _has_delayed(running: Running[P], now: Seconds) -> bool:
+        """Return whether it waits for a delay that is over."""
+        return any(
+            isinstance(place.step, Delay) and place.due is not None and place.due <= now
+            for place in running.places
+        )
 
     def _place_is_due(self, running: Running[P], number: int, now: Seconds) -> None:
         place = running.places[number]
@@ -322,7 +356,9 @@ class Operations(Generic[P]):
     def _begin_place(self, running: Running[P], number: int) -> None:
         place, now = running.places[number], self._life.now()
         if isinstance(place.step, Delay):
-            place.due = Seconds(now + place.step.seconds)
+            # The first step begins with the operation: a delay as long as the deadline ends with it.
+            since = running.began if running.steps == 1 else now
+            place.due = Seconds(since + place.step.seconds)
             return
         if place.within is not None:
             place.due = Seconds(now + place.within)

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import structlog
 from typing_extensions import override
 
+from actors.api_calls import api_call
 from actors.events.forbidden import ForbiddenEvents
 from actors.events.series import EventCorrelator, EventSeries, posting
 from actors.outages import NOT_ASKED
-from actors.pending_calls import PendingCalls
-from kernel import Backoff, Key, PooledActor, Port, Timer
-from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Verb
+from kernel import Backoff, Key, OperationsMemory, PooledActor, Port
+from messages.api import ApiFailure, CallApi, FailureKind, Verb
 from messages.events import DescribeEvents, EventsDescribed, EventsMessage, PostEvent
+from messages.pods import JsonObject
 from messages.units import Seconds
 
 QUEUE_LEN = 1000
@@ -36,21 +37,7 @@ _TRANSIENT = NOT_ASKED | {FailureKind.CONFLICT}
 _log = structlog.get_logger("events")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostingPauseOver:
-    """It is time to try again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForbiddenPauseOver:
-    """It is time to try whether events may be posted in a namespace by now."""
-
-    namespace: str
-
-
-EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PostingPauseOver | ForbiddenPauseOver
-
-EVENT_POSTER = Key[EventPosterMessage]("events")
+EVENT_POSTER = Key[EventsMessage]("events")
 
 
 @dataclass(slots=True)
@@ -68,11 +55,11 @@ class _Sent:
     count: int
 
 
-class EventPoster(PooledActor[EventPosterMessage]):
+class EventPoster(PooledActor[EventsMessage]):
     """Posts events soon, or drops them.
 
     Owns: the memory of recent events, and those that wait.
-    Hears: ``PostEvent``, ``DescribeEvents``, ``ApiAnswered``; its own timers.
+    Hears: ``PostEvent``, ``DescribeEvents``; answers to its calls.
     Tells: ``CallApi``.
     Fails when: it has a bug. Waiting events are lost then.
 
@@ -82,30 +69,28 @@ class EventPoster(PooledActor[EventPosterMessage]):
     """
 
     def __init__(self, calls: Port[CallApi], node_name: str, memory: EventMemory) -> None:
-        self._calls = PendingCalls[_Sent](calls, self.after)
+        self._port = calls
         self._node_name = node_name
         self._memory = memory
         self._correlator = EventCorrelator()
         self._waiting: dict[EventSeries, None] = {}
-        self._pause: Timer | None = None
         self._forbidden = ForbiddenEvents()
         self._refused: set[FailureKind] = set()
         """The kinds of refusals that were logged."""
 
     @override
-    def receive(self, message: EventPosterMessage, /) -> None:
+    def started(self) -> None:
+        self._calls = self.operations(OperationsMemory[_Sent](), self._take_answer)
+        self._pause = self.alarm(self._send_next)
+
+    @override
+    def receive(self, message: EventsMessage, /) -> None:
         match message:
             case PostEvent():
                 self._take(message)
             case DescribeEvents(reply_to=reply_to):
                 dropped = dict(self._memory.dropped)
                 reply_to.tell(EventsDescribed(posted=self._memory.posted, dropped=dropped))
-            case ApiAnswered():
-                self._take_answer(message)
-            case PostingPauseOver():
-                self._pause = None
-            case ForbiddenPauseOver(namespace=namespace):
-                self._try_forbidden(namespace)
             case _:
                 assert_never(message)
         self._send_next()
@@ -125,16 +110,18 @@ class EventPoster(PooledActor[EventPosterMessage]):
             self._drop(next(s for s in self._waiting if s not in under_way), "queue_full")
 
     def _send_next(self) -> None:
-        if self._calls or self._pause is not None or not self._waiting:
+        if len(self._calls) or self._pause.due is not None or not self._waiting:
             return
         series = next(iter(self._waiting))
         request = posting(series, self._node_name)
-        self._calls.send(_Sent(series, request.verb, series.count), request, self.me)
+        sent = _Sent(series, request.verb, series.count)
+        self._calls.begin(sent, api_call(self._port, request))
 
-    def _take_answer(self, answer: ApiAnswered) -> None:
-        sent, outcome = self._calls.take(answer), answer.outcome
-        if sent is None:
-            return
+    def _take_answer(self, sent: _Sent, outcome: JsonObject | ApiFailure) -> None:
+        self._note_answer(sent, outcome)
+        self._send_next()
+
+    def _note_answer(self, sent: _Sent, outcome: JsonObject | ApiFailure) -> None:
         if isinstance(outcome, ApiFailure) and outcome.kind is FailureKind.FORBIDDEN:
             self._note_forbidden(sent.series, outcome)
             return
@@ -160,8 +147,7 @@ class EventPoster(PooledActor[EventPosterMessage]):
 
     def _note_outage(self, series: EventSeries, failure: ApiFailure) -> None:
         series.attempts += 1
-        delay = max(BACKOFF.delay(series.attempts), failure.retry_after or Seconds(0.0))
-        self._pause = self.after(delay, PostingPauseOver())
+        self._pause.after(max(BACKOFF.delay(series.attempts), failure.retry_after or Seconds(0.0)))
         if series.attempts == MAX_ATTEMPTS:
             series.attempts = 0
             self._drop(series, "given_up")
@@ -174,7 +160,7 @@ class EventPoster(PooledActor[EventPosterMessage]):
         for each in [each for each in self._waiting if each.namespace == namespace]:
             del self._waiting[each]
             self._hold(each)
-        self.after(BACKOFF.delay(attempts), ForbiddenPauseOver(namespace=namespace))
+        self.later(BACKOFF.delay(attempts), self._try_forbidden, namespace)
 
     def _hold(self, series: EventSeries) -> None:
         dropped = self._forbidden.hold(series)
@@ -185,6 +171,7 @@ class EventPoster(PooledActor[EventPosterMessage]):
         series = self._forbidden.probe(namespace)
         if series is not None:
             self._waiting.setdefault(series)
+            self._send_next()
 
     def _note_refusal(self, series: EventSeries, failure: ApiFailure) -> None:
         self._say_refused(failure)

@@ -13,18 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
+import structlog
 from typing_extensions import override
 
-from actors.bounded_calls import OUTAGE_BACKOFF, is_outage, pause
+from actors.api_calls import api_call
 from actors.mirrors.answers import RetryLater, learn
-from actors.mirrors.calls import MirrorCalls
-from actors.mirrors.deadlines import (
-    LagOver,
-    MirrorDeadline,
-    MirrorRetryDue,
-    OutageOver,
-    SourcesLate,
-)
 from actors.mirrors.index import MirrorIndex, MirrorRecord, Touched
 from actors.mirrors.pacing import pace
 from actors.mirrors.plan import (
@@ -35,6 +28,7 @@ from actors.mirrors.plan import (
     MirrorSituation,
     NoCall,
     StaticSources,
+    Step,
     has_right_mirror,
     lag_limit,
     may_have_happened,
@@ -43,19 +37,22 @@ from actors.mirrors.plan import (
 )
 from actors.mirrors.pod import creation, deletion, look
 from actors.mirrors.verdicts import REFERENCES, MirrorVerdicts
-from kernel import Key, PooledActor, Port
-from messages.api import ApiAnswered, ApiFailure, CallApi
+from actors.outages import OUTAGE_BACKOFF, Outage, is_outage, pause
+from kernel import Key, OperationsMemory, PooledActor, Port
+from messages.api import ApiFailure, ApiRequest, CallApi
 from messages.events import PostEvent
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
-from messages.pods import API, FullName, SourceName
+from messages.pods import API, FullName, JsonObject, PodUid, SourceName
 from messages.sources import MirrorsJudged
 from messages.units import Seconds, Timestamp
 
-MirrorKeeperMessage: TypeAlias = PodFact | NodeFact | ApiAnswered | DescribeMirrors | MirrorDeadline
+MirrorKeeperMessage: TypeAlias = PodFact | NodeFact | DescribeMirrors
 
 MIRROR_KEEPER = Key[MirrorKeeperMessage]("mirror-keeper")
+
+_log = structlog.get_logger("mirror-keeper")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +76,19 @@ class MirrorMemory:
     create_errors: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Call:
+    """What a call is for."""
+
+    record: MirrorRecord
+    step: Step
+
+
 class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
     """Keeps exactly one right mirror for each static pod, and no other mirror.
 
     Owns: what is known of each static pod's name, and the calls about it.
-    Hears: ``PodFact``, ``NodeFact``, ``ApiAnswered``, ``DescribeMirrors``; its own timers.
+    Hears: ``PodFact``, ``NodeFact``, ``DescribeMirrors``; answers to its calls.
     Tells: PodManager ``Subscribe`` and the Node's keeper ``FollowNode`` when it starts; ``CallApi``;
     sources ``MirrorsJudged`` and events ``PostEvent`` when a mirror is refused.
     Fails when: it has a bug. The next life starts without knowledge, and replaces no right mirror.
@@ -103,13 +108,15 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         self._are_sources_late = False
         self._to_examine: dict[FullName, None] = {}
         self._verdicts = MirrorVerdicts(node_name, ports.sources, ports.events)
-        self._calls = MirrorCalls(ports.calls, self.after)
 
     @override
     def started(self) -> None:
+        self._calls = self.operations(OperationsMemory[_Call](), self._take_answer)
+        waiting = "mirror pods have to wait for the API server"
+        self._outage = Outage(self.alarm(self._go_on), _log, waiting)
         self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
         self._ports.node.tell(FollowNode(subscriber=self._ports.me))
-        self.after(SOURCES_WITHIN, SourcesLate())
+        self.later(SOURCES_WITHIN, self._note_late_sources)
 
     @override
     def receive(self, message: MirrorKeeperMessage, /) -> None:
@@ -121,17 +128,11 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                 self._touch(self._index.apply(changes))
             case NodeIs() | NodeIsGone():
                 self._note_node(message if isinstance(message, NodeIs) else None)
-            case ApiAnswered():
-                self._take_answer(message)
             case DescribeMirrors(reply_to=reply_to):
                 reply_to.tell(self._described())
-            case MirrorRetryDue() | LagOver() | OutageOver() | SourcesLate():
-                self._take_deadline(message)
             case _:
                 assert_never(message)
-        self._examine_names()
-        if API in self._listed:
-            self._verdicts.tell(self._listed)
+        self._go_on()
 
     # --- what it hears ---------------------------------------------------------------------------------
 
@@ -155,23 +156,11 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                 self._begin_anew(record)
             self._wake_all()
 
-    def _take_deadline(self, message: MirrorDeadline) -> None:
-        match message:
-            case MirrorRetryDue(full_name=full_name):
-                record = self._index.get(full_name)
-                if record is not None:
-                    record.stop_waiting()
-                    self._wake((full_name,))
-            case LagOver(full_name=full_name, uid=uid):
-                record = self._index.get(full_name)
-                if record is not None and record.lagging == uid:
-                    record.is_in_doubt, record.lag_timer = True, None
-                    self._wake((full_name,))
-            case OutageOver():
-                self._calls.end_pause()
-            case SourcesLate():
-                self._are_sources_late = True
-                self._wake_all()
+    def _note_late_sources(self) -> None:
+        """Note that all static sources had time to list."""
+        self._are_sources_late = True
+        self._wake_all()
+        self._go_on()
 
     # --- what it does ----------------------------------------------------------------------------------
 
@@ -185,14 +174,17 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         record.failures = record.outages = 0
         record.stop_waiting()
 
-    def _examine_names(self) -> None:
-        """Examine the names that may need something, as far as calls may be made."""
-        while self._to_examine and API in self._listed and self._calls.has_room:
+    def _go_on(self) -> None:
+        """Examine the names that may need something, as far as calls may be made, and tell verdicts."""
+        if API not in self._listed:
+            return
+        while self._to_examine and self._outage.has_room(len(self._calls)):
             full_name = next(iter(self._to_examine))
             del self._to_examine[full_name]
             record = self._index.get(full_name)
             if record is not None and not record.is_asking:
                 self._examine(record)
+        self._verdicts.tell(self._listed)
 
     def _examine(self, record: MirrorRecord) -> None:
         step = next_step(self._situation(record))
@@ -211,7 +203,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
             case CreateMirror() | DeleteMirror():
                 self._make_or_delete(record, step)
             case Ask.LOOK:
-                self._calls.send(record, step, look(record.full_name), self.me)
+                self._send(record, step, look(record.full_name))
             case _:
                 assert_never(step)
 
@@ -222,9 +214,13 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
             until = Timestamp(self.clock.wall() + paused.delay)
             self._verdicts.note_wait(record, paused.sentence, until)
         elif isinstance(step, CreateMirror):
-            self._calls.send(record, step, creation(step.static, step.node), self.me)
+            self._send(record, step, creation(step.static, step.node))
         else:
-            self._calls.send(record, step, deletion(record.full_name, step.uid), self.me)
+            self._send(record, step, deletion(record.full_name, step.uid))
+
+    def _send(self, record: MirrorRecord, step: Step, request: ApiRequest) -> None:
+        record.is_asking = True
+        self._calls.begin(_Call(record, step), api_call(self._ports.calls, request))
 
     def _situation(self, record: MirrorRecord) -> MirrorSituation:
         return MirrorSituation(
@@ -242,30 +238,39 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
 
     def _wait(self, record: MirrorRecord, delay: Seconds) -> None:
         record.stop_waiting()
-        record.retry_timer = self.after(delay, MirrorRetryDue(full_name=record.full_name))
+        record.retry_timer = self.later(delay, self._try_again, record.full_name)
+
+    def _try_again(self, full_name: FullName) -> None:
+        """Examine a name whose wait is over."""
+        record = self._index.get(full_name)
+        if record is not None:
+            record.stop_waiting()
+            self._wake((full_name,))
+            self._go_on()
 
     # --- what comes of it ------------------------------------------------------------------------------
 
-    def _take_answer(self, answer: ApiAnswered) -> None:
-        call, outcome = self._calls.take(answer), answer.outcome
-        if call is None:
-            return
+    def _take_answer(self, call: _Call, outcome: JsonObject | ApiFailure) -> None:
         record, step = call.record, call.step
+        record.is_asking = False
         if isinstance(outcome, ApiFailure) and is_outage(outcome):
             record.is_in_doubt |= isinstance(step, CreateMirror) and may_have_happened(outcome)
             # Counted apart from refusals: an API server that has just started may refuse at first, since
             # it has not read its rules yet. Such a refusal should not wait as long as an outage does.
             record.outages += 1
             self._wait(record, pause(OUTAGE_BACKOFF, record.outages, outcome))
-            self._calls.note_outage(outcome)
+            self._outage.note_failure(outcome)
         else:
             record.outages = 0
-            self._calls.note_answer(call, outcome)
+            if not isinstance(outcome, ApiFailure):
+                _log_done(record, step)
+            self._outage.note_answer()
             retry = learn(record, step, outcome, self._node_name)
             if retry is not None:
                 self._note_retry(record, retry)
             self._note_lag(record)
         self._wake((record.full_name,))
+        self._go_on()
 
     def _note_retry(self, record: MirrorRecord, retry: RetryLater) -> None:
         record.failures += 1
@@ -282,8 +287,17 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
 
     def _note_lag(self, record: MirrorRecord) -> None:
         if record.lagging is not None and record.lag_timer is None:
-            message = LagOver(full_name=record.full_name, uid=record.lagging)
-            record.lag_timer = self.after(lag_limit(record.confirmations), message)
+            record.lag_timer = self.later(
+                lag_limit(record.confirmations), self._doubt, record.full_name, record.lagging
+            )
+
+    def _doubt(self, full_name: FullName, uid: PodUid) -> None:
+        """Look at a mirror about which an answer was believed for long enough without the watch."""
+        record = self._index.get(full_name)
+        if record is not None and record.lagging == uid:
+            record.is_in_doubt, record.lag_timer = True, None
+            self._wake((full_name,))
+            self._go_on()
 
     def _described(self) -> MirrorsDescribed:
         wanted = [record for record in self._index.records() if record.static is not None]
@@ -293,6 +307,16 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
             troubles=self._verdicts.troubles(),
             create_errors=dict(self._memory.create_errors),
         )
+
+
+def _log_done(record: MirrorRecord, step: Step) -> None:
+    match step:
+        case CreateMirror():
+            _log.info("created mirror pod", mirror=record.full_name)
+        case DeleteMirror(uid=uid):
+            _log.info("deleted mirror pod", mirror=record.full_name, uid=uid)
+        case _:
+            pass
 
 
 def _uid(node: NodeIs | None) -> NodeUid | None:

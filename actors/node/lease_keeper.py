@@ -15,20 +15,12 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
+from actors.api_calls import HEARTBEAT_WITHIN, api_call
 from actors.node import lease
 from actors.node.retries import OperationRetries
 from actors.node.rules import jittered
-from actors.pending_calls import HEARTBEAT_WITHIN, PendingCalls
-from kernel import Key, PooledActor, Port, Timer
-from messages.api import (
-    ApiAnswered,
-    ApiFailure,
-    ApiRequest,
-    CallApi,
-    FailureKind,
-    Retry,
-    Verb,
-)
+from kernel import Key, OperationsMemory, PooledActor, Port, Timer
+from messages.api import ApiFailure, ApiRequest, CallApi, FailureKind, Retry, Verb
 from messages.node import (
     FollowNode,
     FollowRegistrar,
@@ -60,24 +52,17 @@ class LeaseOperation(StrEnum):
     RENEW = "renew the Lease of the Node"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseDue:
-    """It is time to renew the Lease, or to try again. Coalesced."""
-
-
-LeaseKeeperMessage: TypeAlias = NodeFact | RegistrarLives | ApiAnswered | LeaseDue
+LeaseKeeperMessage: TypeAlias = NodeFact | RegistrarLives
 
 
 def _name_of(message: LeaseKeeperMessage) -> Hashable | None:
     match message:
-        case LeaseDue():
-            return "due"
         case NodeIs() | NodeIsGone():
             return "node"
         case RegistrarLives():
             return "registrar"
         case _:
-            return None
+            assert_never(message)
 
 
 LEASE_KEEPER = Key[LeaseKeeperMessage]("node/lease", coalesce=_name_of)
@@ -98,8 +83,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
     """Renews the Lease four times within its duration, and creates it when there is none.
 
     Owns: the Lease as the API server answered it last.
-    Hears: ``NodeIs``, ``NodeIsGone`` and ``RegistrarLives`` from the registrar, answers to its calls,
-    ``LeaseDue``.
+    Hears: ``NodeIs``, ``NodeIsGone`` and ``RegistrarLives`` from the registrar, answers to its calls.
     Tells: the registrar ``FollowNode`` and ``FollowRegistrar``, once in each life; the watches
     ``ListAllAnew`` when a renewal shows that the API server was put back into its past.
     Fails when: there is a bug. After any failure of the API server it waits and tries again.
@@ -127,9 +111,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._reported_others: set[str] = set()
         self._is_absent = False
         self._is_due = True
-        self._calls = PendingCalls[Verb](ports.calls, self.after, HEARTBEAT_WITHIN)
         self._immediate_steps = 0
-        self._next: Timer | None = None
         self._heard_at = Seconds(0.0)
         self._silence_limit = FIRST_SIGN_WITHIN
         self._has_heard = False
@@ -141,10 +123,12 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         )
 
     def _retry_in(self, delay: Seconds, _operation: LeaseOperation) -> Timer:
-        return self.after(delay, LeaseDue())
+        return self.later(delay, self._renew)
 
     @override
     def started(self) -> None:
+        self._calls = self.operations(OperationsMemory[Verb](), self._take_answer)
+        self._next = self.alarm(self._renew)
         self._heard_at = self.clock.monotonic()
         self._ports.registrar.tell(FollowNode(subscriber=self._ports.me))
         self._ports.registrar.tell(FollowRegistrar(subscriber=self._ports.me))
@@ -162,12 +146,12 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
             case RegistrarLives(period=period):
                 self._has_heard, self._heard_at = True, self.clock.monotonic()
                 self._silence_limit = Seconds(MISSED_SIGNS * period)
-            case LeaseDue():
-                self._is_due = True
-            case ApiAnswered():
-                self._take_answer(message)
             case _:
                 assert_never(message)
+        self._go_on()
+
+    def _renew(self) -> None:
+        self._is_due = True
         self._go_on()
 
     def _follow(self, owner: NodeUid | None) -> None:
@@ -176,7 +160,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._owner = owner
 
     def _go_on(self) -> None:
-        if not self._is_due or not self._may_send or self._calls:
+        if not self._is_due or not self._may_send or len(self._calls):
             return
         if not self._registrar_lives():
             return  # until the registrar's next sign of life
@@ -184,7 +168,8 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         if request is None:
             return  # there is no Node to own it; a message will tell of one
         self._is_due = False
-        self._calls.send(request.verb, request, self.me, deadline=self._period)
+        sent = api_call(self._ports.calls, request, within=HEARTBEAT_WITHIN, deadline=self._period)
+        self._calls.begin(request.verb, sent)
 
     def _registrar_lives(self) -> bool:
         """Return whether the registrar shows signs of life, and log when that changes."""
@@ -210,25 +195,24 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
             return lease.creation(self._node, self._owner, self._duration, now)
         return None
 
-    def _take_answer(self, answer: ApiAnswered) -> None:
-        verb = self._calls.take(answer)
-        if verb is None:
-            return
-        if isinstance(answer.outcome, ApiFailure):
-            self._fail(verb, answer.outcome)
-            return
-        self._lease = answer.outcome
+    def _take_answer(self, verb: Verb, outcome: JsonObject | ApiFailure) -> None:
+        if isinstance(outcome, ApiFailure):
+            self._fail(verb, outcome)
+        else:
+            self._succeed(verb, outcome)
+        self._go_on()
+
+    def _succeed(self, verb: Verb, found: JsonObject) -> None:
+        self._lease = found
         if verb is Verb.GET:
             self._is_due = True
-            self._look_for_others(answer.outcome)
+            self._look_for_others(found)
             return
-        self._ours = lease.renew_time(answer.outcome)
-        self._note_revision(answer.outcome)
+        self._ours = lease.renew_time(found)
+        self._note_revision(found)
         self._immediate_steps = 0
         self._retries.succeeded(LeaseOperation.RENEW)
-        if self._next is not None:
-            self._next.cancel()
-        self._next = self.after(jittered(self._period, 0.04), LeaseDue())
+        self._next.after(jittered(self._period, 0.04))
 
     def _note_revision(self, renewed: JsonObject) -> None:
         """Have everything listed anew if the history of the API server went back."""

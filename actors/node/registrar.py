@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
+from actors.api_calls import HEARTBEAT_WITHIN, api_call
 from actors.node import document
 from actors.node.conditions import (
     ConditionType,
@@ -28,9 +29,8 @@ from actors.node.observed import uid_of
 from actors.node.operations import NodeOperation, NodeOperations, NodeTakeover
 from actors.node.retries import OperationRetries
 from actors.node.rules import RETRIES, NodeRules, jittered
-from actors.pending_calls import HEARTBEAT_WITHIN, PendingCalls
-from kernel import Actor, Key, Port, Timer
-from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
+from kernel import Actor, Key, OperationsMemory, Port, Timer
+from messages.api import ApiFailure, CallApi, FailureKind, Retry
 from messages.node import (
     FollowNode,
     FollowRegistrar,
@@ -61,29 +61,12 @@ on it is registered again with growing waits, so that two programs cannot race."
 _log = structlog.get_logger("node/registrar")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineCheckDue:
-    """It is time to read the machine. Coalesced."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationDue:
-    """The wait of a failed operation is over."""
-
-    operation: NodeOperation
-
-
-NodeRegistrarMessage: TypeAlias = (
-    NodeMessage | WatchFact | ApiAnswered | MachineCheckDue | OperationDue
-)
-
-
-_Looks: TypeAlias = MachineCheckDue | LoopsAre | RuntimeHasNews
-"""After each of them the machine is read. Coalesced."""
+NodeRegistrarMessage: TypeAlias = NodeMessage | WatchFact
 
 
 def _name_of(message: NodeRegistrarMessage) -> Hashable | None:
-    return type(message).__name__ if isinstance(message, _Looks) else None
+    """Coalesce the messages after which the machine is read."""
+    return type(message).__name__ if isinstance(message, LoopsAre | RuntimeHasNews) else None
 
 
 NODE_REGISTRAR = Key[NodeRegistrarMessage]("node/registrar", coalesce=_name_of)
@@ -141,35 +124,31 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._memory = memory
         self._operations = NodeOperations(rules, memory.takeover)
         self._followers = Followers(rules.status_update_frequency, memory.followers)
-        self._next_look: Timer | None = None
-        self._calls = PendingCalls[NodeOperation](ports.calls, self.after, HEARTBEAT_WITHIN)
         self._began = Seconds(0.0)
         self._registered_at: Seconds | None = None
         self._short_lives = 0
         self._retries = OperationRetries[NodeOperation](self._retry_in, "node/registrar")
 
     def _retry_in(self, delay: Seconds, operation: NodeOperation) -> Timer:
-        return self.after(delay, OperationDue(operation=operation))
+        return self.later(delay, self._try_again, operation)
 
     @override
     def started(self) -> None:
+        self._calls = self.operations(OperationsMemory[NodeOperation](), self._take_answer)
+        self._next_look = self.alarm(self._look)
         self._began = self.clock.monotonic()
         target = WatchTarget(
             path=document.NODES, field_selector=f"metadata.name={self._rules.name}"
         )
         self._ports.watches.tell(Watch(target=target, subscriber=self._ports.me))
-        self.me.tell(MachineCheckDue())
+        self._next_look.after(Seconds(0.0))
 
     @override
     def receive(self, message: NodeRegistrarMessage, /) -> None:
         match message:
             case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
                 self._see(message)
-            case ApiAnswered():
-                self._take_answer(message)
-            case OperationDue(operation=operation):
-                self._retries.resume(operation)
-            case MachineCheckDue() | RuntimeHasNews():
+            case RuntimeHasNews():
                 self._look()
             case LoopsAre(failed=failed):
                 self._memory.failed = failed
@@ -178,10 +157,6 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 self._followers.add(message)
             case _:
                 assert_never(message)
-        self._publish()
-        self._go_on()
-        if isinstance(message, _Looks):
-            self._show_life()  # last, so that it is only told if everything before it worked
 
     def _see(self, fact: WatchFact) -> None:
         observed = self._operations.observed
@@ -198,6 +173,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 self._note_word()
             case _:
                 assert_never(fact)
+        self._go_on()
 
     def _note_word(self) -> None:
         """End the wait of a failed look: another one follows at once, or its failure is over."""
@@ -209,6 +185,13 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     # The machine.
 
     def _look(self) -> None:
+        """Read the machine, do what follows from that, and then say that the registrar lives."""
+        self._next_look.after(jittered(self._rules.status_update_frequency, 0.04))
+        self._read()
+        self._go_on()
+        self._show_life()  # last, so that it is only told if everything before it worked
+
+    def _read(self) -> None:
         now = self.clock.monotonic()
         facts = self._machine.read()
         measured = pressures(facts.signals, self._rules.resources.thresholds)
@@ -221,11 +204,6 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._operations.found = with_troubles(found, facts.troubles, facts.trouble_reason)
         self._operations.want_report()
         self._operations.observed.age()
-        if self._next_look is not None:
-            self._next_look.cancel()
-        self._next_look = self.after(
-            jittered(self._rules.status_update_frequency, 0.04), MachineCheckDue()
-        )
 
     # The followers.
 
@@ -268,24 +246,28 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     # The calls.
 
     def _go_on(self) -> None:
-        """Send the next request, unless one is in flight."""
-        if self._calls:
+        """Tell how the Node is, and send the next request, unless one is in flight."""
+        self._publish()
+        if len(self._calls):
             return
         step = self._operations.next(self._retries.waits, self.clock.monotonic(), self.clock.wall())
         if step is not None:
             operation, request = step
-            self._calls.send(operation, request, self.me)
+            sent = api_call(self._ports.calls, request, within=HEARTBEAT_WITHIN)
+            self._calls.begin(operation, sent)
 
-    def _take_answer(self, answer: ApiAnswered) -> None:
-        operation, outcome = self._calls.take(answer), answer.outcome
-        if operation is None:
-            return
+    def _try_again(self, operation: NodeOperation) -> None:
+        self._retries.resume(operation)
+        self._go_on()
+
+    def _take_answer(self, operation: NodeOperation, outcome: JsonObject | ApiFailure) -> None:
         if not isinstance(outcome, ApiFailure):
             self._succeed(operation, outcome)
         elif outcome.kind is FailureKind.NOT_FOUND and operation is not NodeOperation.REGISTER:
             self._operations.missed(operation)
         else:
             self._fail(operation, outcome)
+        self._go_on()
 
     def _succeed(self, operation: NodeOperation, node: JsonObject) -> None:
         now = self.clock.monotonic()

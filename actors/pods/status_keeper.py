@@ -11,7 +11,6 @@ from typing import assert_never
 
 from typing_extensions import override
 
-from actors.pods.status_deadlines import ExamineMore, StatusOutageOver, StatusRetryDue
 from actors.pods.status_parts import (
     STATUS_KEEPER,
     StatusKeeperOwnMessage,
@@ -21,7 +20,6 @@ from actors.pods.status_parts import (
 from actors.pods.status_records import StatusRecord
 from actors.pods.status_writer import StatusWriter
 from kernel import PooledActor
-from messages.api import ApiAnswered
 from messages.pod_lives import RepeatPodStatuses
 from messages.pod_manager import PodsAre, PodsChanged, Subscribe
 from messages.pods import PodUid
@@ -50,7 +48,7 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
 
     Owns: the statuses of all pods, and the calls that write them and that delete pods which have ended.
     Hears: ``PodStatusIs`` (coalesced per pod), ``ForgetPodStatus``, ``FollowStatuses``,
-    ``UnfollowStatuses``, ``DescribeStatuses``, ``PodFact``, ``ApiAnswered``; its own timers.
+    ``UnfollowStatuses``, ``DescribeStatuses``, ``PodFact``; answers to its calls.
     Tells: followers ``PodStatusChanged``; PodKeeper ``RepeatPodStatuses`` when it starts; with an API
     server PodManager ``Subscribe`` when it starts, ``CallApi``, and ``PostEvent`` when a status is refused.
     Fails when: it has a bug. The next life has all statuses, and writes only what the API server lacks.
@@ -66,10 +64,10 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
     def __init__(self, ports: StatusPorts, memory: StatusMemory) -> None:
         self._ports = ports
         self._memory = memory
-        self._writer = StatusWriter(ports, memory, self)
 
     @override
     def started(self) -> None:
+        self._writer = StatusWriter(self._ports, self._memory, self)
         for record in self._memory.records.values():
             record.begin_life()
             self._writer.add(record)
@@ -91,10 +89,6 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
                 reply_to.tell(self._described())
             case PodsAre() | PodsChanged():
                 self._writer.note_fact(message)
-            case ApiAnswered():
-                self._writer.take_answer(message)
-            case StatusRetryDue() | StatusOutageOver() | ExamineMore():
-                self._writer.take_deadline(message)
             case _:
                 assert_never(message)
         self._writer.examine_some()

@@ -9,12 +9,9 @@ from typing import TypeAlias
 
 from actors.pods.start_times import StartTimesMemory
 from actors.pods.startup_latency import StartupLatencies
-from actors.pods.status_deadlines import (
-    StatusDeadline,
-)
 from actors.pods.status_records import StatusRecord
 from kernel import Key, Port
-from messages.api import ApiAnswered, CallApi
+from messages.api import CallApi
 from messages.events import PostEvent
 from messages.pod_lives import RepeatPodStatuses
 from messages.pod_manager import PodFact, Subscribe
@@ -27,7 +24,7 @@ from messages.statuses import (
 )
 from stores.histograms import TimesCounter
 
-StatusKeeperOwnMessage: TypeAlias = StatusKeeperMessage | PodFact | ApiAnswered | StatusDeadline
+StatusKeeperOwnMessage: TypeAlias = StatusKeeperMessage | PodFact
 
 
 def _pod_of_status(message: StatusKeeperOwnMessage) -> Hashable | None:

@@ -7,17 +7,12 @@ at a time, and which troubles are told. What to write of one pod is decided in `
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final
 
 import structlog
 
-from actors.bounded_calls import OUTAGE_BACKOFF, BoundedCalls, is_outage, pause
-from actors.pods.status_deadlines import (
-    ExamineMore,
-    StatusDeadline,
-    StatusOutageOver,
-    StatusRetryDue,
-)
+from actors.api_calls import api_call
+from actors.outages import OUTAGE_BACKOFF, Outage, is_outage, pause
 from actors.pods.status_objects import ShownPods
 from actors.pods.status_parts import StatusMemory, StatusPorts
 from actors.pods.status_records import StatusRecord
@@ -32,8 +27,8 @@ from actors.pods.status_writes import (
     ends_soon,
     next_write,
 )
-from kernel import Backoff, Clock, Port, Timer
-from messages.api import ApiAnswered, ApiFailure, FailureKind
+from kernel import Backoff, OperationsMemory, PooledActor
+from messages.api import ApiFailure, FailureKind
 from messages.pod_manager import PodFact, PodsChanged
 from messages.pods import API, FullName, JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
@@ -54,7 +49,7 @@ _GONE: Final = frozenset({FailureKind.NOT_FOUND, FailureKind.CONFLICT, FailureKi
 _log = structlog.get_logger("status-keeper")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Call:
     """What a call is for."""
 
@@ -64,45 +59,28 @@ class _Call:
     write: PatchStatus | DeletePod
 
 
-class WritingActor(Protocol):
-    """What the writer needs of the actor that it is a part of."""
-
-    @property
-    def clock(self) -> Clock:
-        """The clock of the actor system."""
-        ...
-
-    @property
-    def me(self) -> Port[ApiAnswered | StatusDeadline]:
-        """Itself."""
-        ...
-
-    def after(self, delay: Seconds, message: ApiAnswered | StatusDeadline) -> Timer:
-        """Tell the actor ``message`` in ``delay`` seconds."""
-        ...
-
-
 class StatusWriter:
     """Sees to it that the API server has the statuses in the memory. Without one it does nothing."""
 
-    def __init__(self, ports: StatusPorts, memory: StatusMemory, actor: WritingActor) -> None:
+    def __init__(self, ports: StatusPorts, memory: StatusMemory, actor: PooledActor[Any]) -> None:
+        """``actor`` is the one that it is a part of, and has started."""
         self._memory = memory
         self._actor = actor
         self._shown = ShownPods()
         self._statics: dict[FullName, dict[PodUid, None]] = {}
         self._has_listed = False
         self._to_examine: dict[PodUid, None] = {}
-        self._will_examine = False
         self._troubles = StatusTroubles(ports.events)
-        self._calls: BoundedCalls[_Call, StatusOutageOver] | None = None
-        if ports.calls is not None:
-            waiting = "statuses of pods have to wait for the API server"
-            self._calls = BoundedCalls(ports.calls, actor.after, StatusOutageOver(), _log, waiting)
+        self._port = ports.calls
+        self._calls = actor.operations(OperationsMemory[_Call](), self._take_answer)
+        waiting = "statuses of pods have to wait for the API server"
+        self._outage = Outage(actor.alarm(self.examine_some), _log, waiting)
+        self._more = actor.alarm(self.examine_some)
 
     @property
     def is_joined(self) -> bool:
         """Whether there is an API server to write to."""
-        return self._calls is not None
+        return self._port is not None
 
     # --- what it is told -------------------------------------------------------------------------------
 
@@ -155,25 +133,11 @@ class StatusWriter:
             status = None if record is None else record.status
             self._memory.latencies.note_shown(pod, status, now)
 
-    def take_deadline(self, message: StatusDeadline) -> None:
-        """Go on with what has waited."""
-        match message:
-            case StatusRetryDue(uid=uid):
-                record = self._memory.records.get(uid)
-                if record is not None:
-                    record.stop_waiting()
-                    self.touch(uid)
-            case StatusOutageOver():
-                if self._calls is not None:
-                    self._calls.end_pause()
-            case ExamineMore():
-                self._will_examine = False
-
     # --- what it does ----------------------------------------------------------------------------------
 
     def touch(self, *uids: PodUid) -> None:
         """Have pods examined: something about them may have to be written."""
-        if self._calls is None:
+        if not self.is_joined:
             return
         for uid in uids:
             record = self._memory.records.get(uid)
@@ -183,22 +147,22 @@ class StatusWriter:
 
     def examine_some(self) -> None:
         """Examine some of the pods that may need something, as far as calls may be made."""
-        calls = self._calls
-        if calls is None:
-            return
         left = EXAMINED_AT_ONCE
-        while self._to_examine and left and self._has_listed and calls.has_room:
+        while self._to_examine and left and self._has_listed and self._has_room:
             left -= 1
             uid = next(iter(self._to_examine))
             del self._to_examine[uid]
             record = self._memory.records.get(uid)
             if record is not None and not record.is_asking and record.retry_timer is None:
-                self._examine(record, calls)
-        if self._to_examine and not left and not self._will_examine:
-            self._will_examine = True
-            self._actor.me.tell(ExamineMore())
+                self._examine(record)
+        if self._to_examine and not left:
+            self._more.after(Seconds(0.0))
 
-    def _examine(self, record: StatusRecord, calls: BoundedCalls[_Call, StatusOutageOver]) -> None:
+    @property
+    def _has_room(self) -> bool:
+        return self._outage.has_room(len(self._calls))
+
+    def _examine(self, record: StatusRecord) -> None:
         shown = record.object(self._shown.object_of(record.pod), self._actor.clock.monotonic())
         situation = record.situation(shown)
         if not record.is_accepted and (ends_soon(situation) or counts_on_soon(situation)):
@@ -222,10 +186,13 @@ class StatusWriter:
                 return
             record.rewrites += 1
             record.may_rewrite_at = Seconds(now + REWRITE_BACKOFF.delay(record.rewrites))
-        record.is_asking = True
-        calls.send(
-            _Call(record.pod.uid, record.status, shown, write), write.request, self._actor.me
-        )
+        self._send(record, shown, write)
+
+    def _send(self, record: StatusRecord, shown: Pod, write: PatchStatus | DeletePod) -> None:
+        if self._port is not None:
+            record.is_asking = True
+            call = _Call(record.pod.uid, record.status, shown, write)
+            self._calls.begin(call, api_call(self._port, write.request))
 
     def _next_write(self, record: StatusRecord, shown: Pod | None) -> Write | None:
         """Return what to write; None if that cannot be said."""
@@ -237,25 +204,32 @@ class StatusWriter:
 
     def _wait(self, record: StatusRecord, delay: Seconds) -> None:
         record.stop_waiting()
-        record.retry_timer = self._actor.after(delay, StatusRetryDue(uid=record.pod.uid))
+        record.retry_timer = self._actor.later(delay, self._try_again, record.pod.uid)
+
+    def _try_again(self, uid: PodUid) -> None:
+        """Examine a pod whose wait is over."""
+        record = self._memory.records.get(uid)
+        if record is not None:
+            record.stop_waiting()
+            self.touch(uid)
+            self.examine_some()
 
     # --- what comes of it ------------------------------------------------------------------------------
 
-    def take_answer(self, answer: ApiAnswered) -> None:
-        """Take the answer to a call."""
-        call = None if self._calls is None else self._calls.take(answer)
-        if call is None or self._calls is None:
-            return
-        record, outcome = self._memory.records.get(call.uid), answer.outcome
+    def _take_answer(self, call: _Call, outcome: JsonObject | ApiFailure) -> None:
+        self._note_answer(call, outcome)
+        self.examine_some()
+
+    def _note_answer(self, call: _Call, outcome: JsonObject | ApiFailure) -> None:
+        record = self._memory.records.get(call.uid)
         if isinstance(outcome, ApiFailure):
             self._memory.refused[outcome.kind.value] += 1
-            if is_outage(outcome):
-                self._calls.note_outage(outcome)
-            else:
-                self._calls.note_answer()
         else:
-            self._calls.note_answer()
             self._count(call)
+        if isinstance(outcome, ApiFailure) and is_outage(outcome):
+            self._outage.note_failure(outcome)
+        else:
+            self._outage.note_answer()
         if record is not None:
             record.is_asking = False
             if isinstance(outcome, ApiFailure):

@@ -14,28 +14,22 @@ from typing import Final, assert_never
 import structlog
 from typing_extensions import override
 
-from actors.bounded_calls import BoundedCalls, is_outage, pause
+from actors.api_calls import api_call
+from actors.outages import Outage, is_outage, pause
 from actors.volumes.token_alarms import TokenAlarms
-from actors.volumes.token_parts import (
-    TOKEN_KEEPER,
-    ExamineMoreTokens,
-    TokenKeeperMessage,
-    TokenMemory,
-    TokenOutageOver,
-    TokenPorts,
-    TokensDue,
-)
+from actors.volumes.token_parts import TOKEN_KEEPER, TokenMemory, TokenPorts
 from actors.volumes.token_records import PodTokens, TokenQueue, TokenRecord, counted
 from actors.volumes.token_requests import NO_TOKEN, token_issued, token_request
 from actors.volumes.token_schedule import RETRY_BACKOFF, TokenAsking, WaitFor, expires_in
-from kernel import PooledActor, Timer
-from messages.api import ApiAnswered, ApiFailure
+from kernel import OperationsMemory, PooledActor
+from messages.api import ApiFailure
 from messages.pods import JsonObject, PodUid
 from messages.tokens import (
     DescribeTokens,
     ReleaseTokens,
     TokensAre,
     TokensDescribed,
+    TokensMessage,
     WantTokens,
 )
 from messages.units import Seconds
@@ -53,13 +47,12 @@ __all__ = ["TOKEN_KEEPER", "TokenKeeper", "TokenMemory", "TokenPorts"]
 _log = structlog.get_logger("tokens")
 
 
-class TokenKeeper(PooledActor[TokenKeeperMessage]):
+class TokenKeeper(PooledActor[TokensMessage]):
     """Gets and renews the tokens of service accounts that pods show in files.
 
     Owns: the tokens of each pod, and the requests for them. Tokens are nowhere but in memory and in the
     facts that it tells.
-    Hears: ``WantTokens``, ``ReleaseTokens``, ``DescribeTokens``; ``ApiAnswered``; its own timers, and
-    ``ExamineMoreTokens`` from itself.
+    Hears: ``WantTokens``, ``ReleaseTokens``, ``DescribeTokens``; answers to its calls.
     Tells: the sender of calls ``CallApi``; whoever wants tokens ``TokensAre``, complete, whenever it changes.
     Fails when: there is a bug. Whatever the API server answers is a token or a trouble.
 
@@ -77,20 +70,17 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
         self._alarms = TokenAlarms()
         self._queue = TokenQueue()
         self._to_examine: dict[PodUid, None] = {}
-        self._will_examine = False
-        self._outage = ""
+        self._trouble = ""
         """Why the API server cannot be asked; empty if it can."""
-        self._timer: Timer | None = None
-        self._timer_at = Seconds(0.0)
         self._clocks_apart = 0.0
-        waiting = "tokens of service accounts have to wait for the API server"
-        over = TokenOutageOver()
-        self._calls = BoundedCalls[TokenRecord, TokenOutageOver](
-            ports.calls, self.after, over, _log, waiting
-        )
 
     @override
     def started(self) -> None:
+        self._calls = self.operations(OperationsMemory[TokenRecord](), self._take_answer)
+        waiting = "tokens of service accounts have to wait for the API server"
+        self._outage = Outage(self.alarm(self._go_on), _log, waiting)
+        self._next_look = self.alarm(self._note_time)
+        self._more = self.alarm(self._go_on)
         self._clocks_apart = self._apart()
         for tokens in self._memory.pods.values():
             for record in tokens.records.values():
@@ -99,7 +89,7 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
         self._go_on()
 
     @override
-    def receive(self, message: TokenKeeperMessage, /) -> None:
+    def receive(self, message: TokensMessage, /) -> None:
         match message:
             case WantTokens():
                 self._want(message)
@@ -110,15 +100,6 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
                 reply_to.tell(
                     TokensDescribed(states=dict(memory.states), requests=dict(memory.requests))
                 )
-            case ApiAnswered():
-                self._take_answer(message)
-            case TokensDue():
-                self._timer = None
-                self._note_time()
-            case ExamineMoreTokens():
-                self._will_examine = False
-            case TokenOutageOver():
-                self._calls.end_pause()
             case _:
                 assert_never(message)
         self._go_on()
@@ -147,19 +128,17 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
             self._memory.states.subtract(counted(tokens))
             self._alarms.set(uid, None)
 
-    def _take_answer(self, answer: ApiAnswered) -> None:
-        record, outcome = self._calls.take(answer), answer.outcome
-        if record is None:
-            return
+    def _take_answer(self, record: TokenRecord, outcome: JsonObject | ApiFailure) -> None:
         record.is_asking = False
         if isinstance(outcome, ApiFailure) and is_outage(outcome):
             self._count(outcome.kind.value)
             self._note_outage(outcome)
         else:
-            self._calls.note_answer()
-            self._outage = ""
+            self._outage.note_answer()
+            self._trouble = ""
             self._learn(record, outcome)
         self._wake((record.uid,))
+        self._go_on()
 
     def _learn(self, record: TokenRecord, outcome: JsonObject | ApiFailure) -> None:
         """Take what the API server says about one token."""
@@ -189,11 +168,11 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
         record.note_failure(sentence, Seconds(self.clock.monotonic() + delay))
 
     def _note_outage(self, failure: ApiFailure) -> None:
-        self._calls.note_outage(failure)
-        if not self._outage:
+        self._outage.note_failure(failure)
+        if not self._trouble:
             # Those who wait are told why.
             self._wake(record.uid for record in self._queue)
-        self._outage = failure.sentence
+        self._trouble = failure.sentence
 
     def _note_time(self) -> None:
         """Wake the pods whose time has come: all of them if a clock says that more has passed."""
@@ -202,6 +181,7 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
             self._clocks_apart = apart
             self._wake(self._memory.pods)
         self._wake(self._alarms.take(self.clock.monotonic()))
+        self._go_on()
 
     # --- what it does ----------------------------------------------------------------------------------
 
@@ -209,17 +189,16 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
         self._to_examine |= dict.fromkeys(uids)
 
     def _go_on(self) -> None:
-        """Look at the pods that were woken, a portion of them; ask what may be asked; set the timer."""
+        """Look at the pods that were woken, a portion of them; ask what may be asked; set the alarms."""
         for uid in tuple(islice(self._to_examine, EXAMINED_AT_ONCE)):
             del self._to_examine[uid]
             tokens = self._memory.pods.get(uid)
             if tokens is not None:
                 self._examine(tokens)
-        if self._to_examine and not self._will_examine:
-            self._will_examine = True
-            self.me.tell(ExamineMoreTokens())
+        if self._to_examine:
+            self._more.after(Seconds(0.0))
         self._ask()
-        self._set_timer()
+        self._set_next_look()
 
     def _examine(self, tokens: PodTokens) -> None:
         now = self._now()
@@ -233,14 +212,14 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
             left = expires_in(record.issued, now)
             if left:
                 delays.append(left)
-            elif left is not None and self._outage:
-                record.failure = self._outage
+            elif left is not None and self._trouble:
+                record.failure = self._trouble
         due = Seconds(now.at + min(delays)) if delays else None
         self._alarms.set(tokens.pod.uid, due)
         self._tell(tokens, now)
 
     def _tell(self, tokens: PodTokens, now: Moment) -> None:
-        fact = tokens.fact(self._outage, now)
+        fact = tokens.fact(self._trouble, now)
         if fact == tokens.told:
             return
         self._memory.states.subtract(counted(tokens))
@@ -249,25 +228,27 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
         tokens.reply_to.tell(fact)
 
     def _ask(self) -> None:
-        while self._calls.has_room and (record := self._queue.take()) is not None:
+        while (
+            self._outage.has_room(len(self._calls)) and (record := self._queue.take()) is not None
+        ):
             tokens = self._memory.pods.get(record.uid)
             if tokens is None or not tokens.has(record):
                 continue  # nobody wants it any more
             if record.step(self._now()) is TokenAsking.ASK:
                 record.is_asking = True
-                self._calls.send(record, token_request(tokens.pod, record.ask), self.me)
+                request = token_request(tokens.pod, record.ask)
+                self._calls.begin(record, api_call(self._ports.calls, request))
 
-    def _set_timer(self) -> None:
+    def _set_next_look(self) -> None:
         due = self._alarms.next_due()
         if due is None:
             return
         now = self.clock.monotonic()
-        at = Seconds(min(max(due, now), now + CHECK_EVERY))
-        if self._timer is not None:
-            if self._timer_at <= at:
-                return
-            self._timer.cancel()
-        self._timer, self._timer_at = self.after(Seconds(at - now), TokensDue()), at
+        at, before = Seconds(min(max(due, now), now + CHECK_EVERY)), self._next_look.due
+        if (
+            before is None or at < before
+        ):  # never later: the clocks are compared also while much is told
+            self._next_look.at(at)
 
     # --- small things ----------------------------------------------------------------------------------
 

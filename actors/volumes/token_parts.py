@@ -1,39 +1,19 @@
-"""Whom the keeper of tokens talks to, what outlives it, and what it tells itself."""
+"""Whom the keeper of tokens talks to, and what outlives it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from actors.volumes.token_records import PodTokens
 from kernel import Key
-from messages.api import ApiAnswered, CallApi
+from messages.api import CallApi
 from messages.pods import PodUid
 from messages.port import Port
 from messages.tokens import TokensMessage
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokensDue:
-    """Timer: tokens have to be looked at, or the clocks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExamineMoreTokens:
-    """More pods wait to be looked at than one turn takes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenOutageOver:
-    """Timer: it is time to try whether the API server answers again."""
-
-
-TokenKeeperMessage: TypeAlias = (
-    TokensMessage | ApiAnswered | TokensDue | ExamineMoreTokens | TokenOutageOver
-)
-
-TOKEN_KEEPER: Final = Key[TokenKeeperMessage]("tokens")
+TOKEN_KEEPER: Final = Key[TokensMessage]("tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,6 +131,13 @@ def test_an_alarm_rings_once_at_the_last_moment_that_was_set(play: Play) -> None
     assert play.noted() == [(None, 20.0)]
 
 
+def test_an_alarm_may_be_set_by_how_long_it_waits(play: Play) -> None:
+    play.does(lambda worker: worker.bell.at(Seconds(worker.clock.monotonic() + 1.0)))
+    play.does(lambda worker: worker.bell.after(Seconds(3.0)))
+    play.stage.advance(20.0)
+    assert play.noted() == [("bell", 3.0)]
+
+
 def test_an_alarm_that_is_moved_to_later_sets_no_timer_for_that(play: Play) -> None:
     def moves(worker: Worker) -> None:
         for number in range(100):

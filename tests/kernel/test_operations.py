@@ -379,6 +379,58 @@ def test_what_does_not_clean_up_in_its_grace_is_closed(play: Play) -> None:
     assert [type(each.error) for each in play.ends] == [GivenUpError]
 
 
+@pytest.mark.parametrize(("seconds", "end"), [(5.0, type(None)), (5.1, Failure)])
+def test_a_delay_as_long_as_the_deadline_ends_in_time(
+    play: Play, seconds: float, end: type
+) -> None:
+    play.begin(delay(Seconds(seconds)), within=5.0)
+    play.stage.advance(5.0)
+    assert [type(each) for each in play.ends] == [end]
+
+
+def test_past_its_deadline_one_is_given_up_at_the_step_after_a_delay_that_ended_with_it(
+    play: Play,
+) -> None:
+    def goes_on() -> Operation[None]:
+        yield from delay(Seconds(5.0))
+        yield from play.question("work", within=99.0)
+
+    play.begin(goes_on(), within=5.0)
+    play.stage.advance(5.0)
+    assert [type(each.error) for each in play.ends] == [GivenUpError]
+
+
+@pytest.mark.parametrize("before", [None, 10.0])
+def test_an_operation_may_get_less_time_and_never_more(play: Play, before: float | None) -> None:
+    def shortens(engine: Engine) -> None:
+        given.extend(engine.work.shorten(purpose, Seconds(each)) for each in (3.0, 2.0, 4.0))
+
+    given: list[bool] = []
+    purpose = play.begin(play.question("work", within=99.0), within=before)
+    play.does(lambda engine: given.append(engine.work.shorten(Purpose(0), Seconds(1.0))))
+    play.does(shortens)
+    assert given == [False, True, True, False]
+    play.stage.advance(1.9)
+    assert play.ends == []
+    play.stage.advance(0.1)
+    assert [type(each.error) for each in play.ends] == [GivenUpError]
+
+
+def test_one_that_cleans_up_has_its_grace_also_if_it_is_to_have_less_time(play: Play) -> None:
+    def tidies() -> Operation[str]:
+        try:
+            yield from delay(Seconds(99.0))
+        except GivenUpError:
+            yield from delay(Seconds(2.0))
+        return "tidied"
+
+    purpose = play.begin(tidies())
+    play.gives_up(purpose)
+    play.does(lambda engine: engine.work.shorten(purpose, Seconds(1.0)))
+    play.stage.advance(2.0)
+    assert play.ends == ["tidied"]
+
+
 def test_one_is_given_up_once_and_by_its_own_purpose(play: Play) -> None:
     def stays() -> Operation[Any]:
         try:
@@ -564,6 +616,22 @@ def test_an_engine_of_a_life_that_has_ended_drives_nothing(play: Play) -> None:
     with pytest.raises(RuntimeError, match="has ended"):
         engines[0].begin(Purpose(0), delay(Seconds(1.0)))
     assert play.world.memory.running == {}
+
+
+def test_the_answer_to_a_life_that_hangs_is_not_driven_in_the_next_one(play: Play) -> None:
+    memory: OperationsMemory[Purpose] = OperationsMemory()
+    own: list[Operations[Purpose]] = []
+
+    def asks(engine: Engine) -> None:
+        own.append(engine.operations(memory, engine.take))
+        own[0].begin(Purpose(0), play.question("a"))
+
+    play.does(asks)
+    play.does(crashes)
+    play.stage.advance(1.0)
+    memory.engine = own[0]  # one that hangs has not let go
+    play.answers()
+    assert len(memory.running) == 1
 
 
 # --- lanes of calls -----------------------------------------------------------------------------------

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from actors.node.lease import look
 from actors.node.lease_keeper import LEASE_KEEPER
 from actors.node.registrar import NODE_REGISTRAR
 from kernel import Key
-from messages.api import ApiAnswered
 from tests.support.node.node_stage import NodeStage, node_stage
 
 STORY: tuple[Callable[[NodeStage], object], ...] = (
@@ -57,31 +55,3 @@ def test_the_end_is_the_same(key: Key[Any], crash_at: int) -> None:
         assert node.lease["metadata"]["ownerReferences"][0]["uid"] == node.uid
         assert node.lease["spec"]["renewTime"] > "2023-11-14T22:14:40"
         assert follower.heard()[-1] == f"is {node.uid}"
-
-
-@pytest.mark.parametrize("key", [NODE_REGISTRAR, LEASE_KEEPER], ids=lambda key: key.path)
-def test_an_answer_to_nothing_that_was_asked_is_ignored(key: Key[Any]) -> None:
-    with node_stage() as node:
-        node.asked()
-        stray = {"metadata": {"name": "n1", "uid": "stray", "resourceVersion": "999999"}}
-        node.play.tell(key, ApiAnswered(request=look("n1"), ref=-1, outcome=stray))
-        assert node.asked() == []
-        node.play.advance(30.0)
-        assert node.lease["metadata"]["ownerReferences"][0]["uid"] == node.uid
-
-
-@pytest.mark.parametrize("key", [NODE_REGISTRAR, LEASE_KEEPER], ids=lambda key: key.path)
-def test_a_late_answer_does_not_pass_for_that_of_a_later_attempt(key: Key[Any]) -> None:
-    with node_stage() as node:
-        node.api.calls.hold()
-        node.play.advance(11.0)
-        node.loops_fail("source/http")
-        stray = {"metadata": {"name": "n1", "uid": "stray", "resourceVersion": "999999"}}
-        node.asked()
-        node.play.tell(key, ApiAnswered(request=look("n1"), ref=0, outcome=stray))
-        assert node.asked() == []
-        node.api.calls.release()
-        node.play.settle()
-        assert node.asked() == []
-        assert node.condition("Ready")["status"] == "False"
-        assert node.lease["spec"]["renewTime"] > "2023-11-14T22:13:29"

@@ -32,7 +32,7 @@ from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.grpc_wire import GrpcWire
-from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookRunnerPorts
+from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
 from runtimes.hooks.sockets import LoopSockets
 from tests.support.containers.cgroups import make_cgroup
 from tests.support.containers.containerd import Containerd
@@ -113,8 +113,7 @@ class CriStage:
 
     def _hook_runner(self, play: Stage) -> HookRunner:
         containers: Port[Any] = play.port(CRI_CONTAINERS)
-        ports = HookRunnerPorts(containers=containers, me=play.port(HOOK_RUNNER))
-        return HookRunner(ports, self._hook_sockets, self._hooks)
+        return HookRunner(containers, self._hook_sockets, self._hooks)
 
     def _name(self) -> str:
         greeting = self.memory.greeting

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from typing_extensions import override
 
-from kernel import Key, Port
+from kernel import InFlight, Key
+from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.units import Seconds
 from runtimes.container_runtime import (
     CallRuntime,
-    ContainerAnswered,
     RunSandbox,
     RuntimeAnswered,
     StartContainer,
@@ -21,13 +22,7 @@ from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMem
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
 from runtimes.hooks.actions import HookAction
-from runtimes.hooks.actor import (
-    HOOK_RUNNER,
-    HookMemory,
-    HookRunner,
-    HookRunnerMessage,
-    HookRunnerPorts,
-)
+from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookWork
 from runtimes.hooks.messages import (
     ForgetHook,
     HookEnded,
@@ -37,7 +32,7 @@ from runtimes.hooks.messages import (
     RunHook,
     ShortenHook,
 )
-from runtimes.hooks.sockets import HookSockets, SocketCall, SocketHookEnded, SocketOutcome
+from runtimes.hooks.outcomes import HookOutcome, HookSockets
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.runtimes.hollow_stage import VERSION, creation, hollow_pod
@@ -50,46 +45,62 @@ HOOK_RUNNERS: Final[dict[str, Key[Any]]] = {
 POD: Final = hollow_pod()
 
 
+@dataclass(slots=True)
+class HandMadeConnection(InFlight):
+    """One hook in progress."""
+
+    action: HttpGetAction | TcpSocketAction
+    done: Callable[[HookOutcome], None]
+    is_abandoned: bool = False
+
+    @property
+    @override
+    def has_begun(self) -> bool:
+        return True
+
+    @override
+    def abandon(self) -> None:
+        self.is_abandoned = True
+
+
 class HandMadeSockets(HookSockets):
-    """Carries nothing out: a test says how each call ends."""
+    """Carries nothing out: a test says how each connection ends."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[SocketCall, Port[SocketHookEnded]]] = []
-        self.given_up: list[HookRef] = []
+        self.begun: list[HandMadeConnection] = []
 
     @override
-    def start(self, call: SocketCall, reply_to: Port[SocketHookEnded]) -> None:
-        self.calls.append((call, reply_to))
-
-    @override
-    def give_up(self, call: SocketCall) -> None:
-        self.given_up.append(call.ref)
+    def start(
+        self, action: HttpGetAction | TcpSocketAction, done: Callable[[HookOutcome], None], /
+    ) -> InFlight:
+        self.begun.append(HandMadeConnection(action, done))
+        return self.begun[-1]
 
     def end(self, failure: str = "", remark: str = "") -> None:
-        """Let the oldest call end."""
-        call, reply_to = self.calls.pop(0)
-        call.outcome = SocketOutcome(failure, remark)
-        reply_to.tell(SocketHookEnded(ref=call.ref))
+        """Let the oldest one end."""
+        self.begun.pop(0).done(HookOutcome(failure, remark))
 
 
 class BuggyRunner(HookRunner):
-    """Fails over each message of the type that a test says, in the midst of it."""
+    """Fails once where a test says: before a hook is begun, after that, or over its end."""
 
-    fails_over: type | None = None
-
-    @override
-    def _set_timer(self, ref: HookRef) -> None:
-        self._fail_over(RunHook)
-        super()._set_timer(ref)
+    fails: str = ""
 
     @override
-    def _take_end(self, message: ContainerAnswered | SocketHookEnded) -> None:
-        self._fail_over(type(message))
-        super()._take_end(message)
+    def _begin(self, request: RunHook) -> None:
+        self._fail("before")
+        super()._begin(request)
+        self._fail("after")
 
-    def _fail_over(self, kind: type) -> None:
-        if BuggyRunner.fails_over is kind:
-            BuggyRunner.fails_over = None
+    @override
+    def _finish(self, work: HookWork, result: Any) -> None:
+        self._fail("at its end")
+        super()._finish(work, result)
+        self._fail("after its end")
+
+    def _fail(self, where: str) -> None:
+        if BuggyRunner.fails == where:
+            BuggyRunner.fails = ""
             raise RuntimeError("a bug")
 
 
@@ -97,7 +108,7 @@ class HooksStage:
     """Has hooks of one container carried out, by whoever has the address ``key``."""
 
     def __init__(self, key: Key[Any]) -> None:
-        self.key: Key[HookRunnerMessage] = key
+        self.key: Key[HooksMessage] = key
         self.sockets = HandMadeSockets()
         self.told: Probe[HookEnded] = Probe()
         self.hollow = HollowMemory(core=HollowCore(HollowRules()))
@@ -110,8 +121,7 @@ class HooksStage:
 
     def _runner(self, play: Stage) -> HookRunner:
         containers = play.port(HOLLOW_CONTAINERS)
-        ports = HookRunnerPorts(containers=containers, me=play.port(HOOK_RUNNER))
-        return BuggyRunner(ports, self.sockets, self.hooks)
+        return BuggyRunner(containers, self.sockets, self.hooks)
 
     def start_container(self) -> None:
         """Have a container that hooks are called of."""

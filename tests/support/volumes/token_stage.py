@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
-from actors.volumes.token_parts import TokenKeeperMessage
 from kernel import Port, Runtime, SupervisorSpec, isolated
 from messages.pods import Pod, PodUid
 from messages.tokens import (
@@ -20,6 +19,7 @@ from messages.tokens import (
     TokenNeeded,
     TokensAre,
     TokensDescribed,
+    TokensMessage,
     WantTokens,
 )
 from tests.support.apiserver.fake_api import FakeApi
@@ -87,7 +87,7 @@ class TokenStage:
         """Have a pod's tokens wanted no more."""
         self.hears(ReleaseTokens(uid=pod.uid))
 
-    def hears(self, *messages: TokenKeeperMessage) -> None:
+    def hears(self, *messages: TokensMessage) -> None:
         """Tell all of them before any is handled."""
         self.play.tell_all(TOKEN_KEEPER, *messages)
 
@@ -128,7 +128,7 @@ class TokenStage:
     def described(self) -> TokensDescribed:
         """Return what the keeper says of the tokens."""
 
-        def question(reply_to: Port[TokensDescribed]) -> TokenKeeperMessage:
+        def question(reply_to: Port[TokensDescribed]) -> TokensMessage:
             return DescribeTokens(reply_to=reply_to)
 
         return self.play.ask(TOKEN_KEEPER, question)

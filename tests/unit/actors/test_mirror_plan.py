@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from actors.bounded_calls import is_outage, pause
 from actors.mirrors.plan import (
     LOOK,
     NAME_BACKOFF,
@@ -24,6 +23,7 @@ from actors.mirrors.plan import (
     may_have_happened,
     next_step,
 )
+from actors.outages import is_outage, pause
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.node import NodeIs, NodeUid
 from messages.pods import API, FILE, HTTP, Pod
