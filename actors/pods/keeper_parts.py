@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from actors.pods.admission import Admission
-from actors.pods.launching import WINDOW
+from actors.pods.launching import WINDOW, Launch
 from actors.pods.node_view import NodeView
 from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.record_pages import KeptPod
@@ -108,6 +109,8 @@ class PodKeeperMemory:
     """Pods that one turn looks after. Others of the pool have theirs in between."""
     workers_at_once: int = WINDOW
     """Workers that are being started or stopped."""
+    launches: deque[Launch] = field(default_factory=deque)
+    """Starts and stops of workers that wait."""
     workers: dict[PodUid, WorkerMemory] = field(default_factory=dict)
     times: WorkTimes = field(default_factory=WorkTimes)
     listed: set[SourceName] = field(default_factory=set)

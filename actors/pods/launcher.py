@@ -77,14 +77,15 @@ class WorkerLauncher:
         self._memory = memory
         self._roster = roster
         self._actor = actor
-        self._window = LaunchWindow(memory.workers_at_once)
+        self._window = LaunchWindow(memory.launches, memory.workers_at_once)
         self._overdue: Timer | None = None
 
     def carry_out(self) -> None:
         """Do what the roster has decided, and launch as many workers as may be under way."""
         effects = self._roster.effects
         while effects:
-            self._do(effects.popleft())
+            self._do(effects[0])
+            effects.popleft()  # not before: the next life does what this one crashes over
         for launch in self._window.take():
             self._launch(launch)
         if self._overdue is None and self._window.is_busy:
@@ -173,9 +174,9 @@ class WorkerLauncher:
         """Drop what an earlier process has kept of pods that are no more."""
         kept, records = self._memory.kept or {}, self._memory.roster.records
         for uid in [uid for uid in kept if uid not in records]:
-            del kept[uid]
             if self._ports.records is not None:
                 self._ports.records.tell(DropPod(uid=uid))
+            del kept[uid]
 
     def tell_status(self, uid: PodUid, record: PodRecord) -> None:
         """Have the status of a pod told once more."""

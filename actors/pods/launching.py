@@ -26,9 +26,10 @@ class Launch(NamedTuple):
 class LaunchWindow:
     """Launches that wait, and those that are under way."""
 
-    def __init__(self, limit: int = WINDOW) -> None:
+    def __init__(self, waiting: deque[Launch], limit: int = WINDOW) -> None:
+        """Launch what stands in ``waiting``, which outlives the one who launches."""
         self._limit = limit
-        self._waiting: deque[Launch] = deque()
+        self._waiting = waiting
         self._under_way: dict[Launch, None] = {}
 
     @property
@@ -41,11 +42,12 @@ class LaunchWindow:
         self._waiting.append(launch)
 
     def take(self) -> Iterator[Launch]:
-        """Yield what is to be done now. It is under way from here on."""
+        """Yield what is to be done now. It is under way from here on, and waits until it is done."""
         while self._waiting and len(self._under_way) < self._limit:
-            launch = self._waiting.popleft()
+            launch = self._waiting[0]
             self._under_way[launch] = None
             yield launch
+            self._waiting.popleft()
 
     def note(self, launch: Launch) -> None:
         """Note that ``launch`` was reported, or came to nothing. May repeat."""

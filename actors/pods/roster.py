@@ -1,7 +1,7 @@
 """Which pods this node has workers for, and what becomes of the others. Pure.
 
 Every method says what happened, and appends to ``effects`` what is to be done about it; the steps that one
-pod takes are in ``roster_steps.py``. Effects are levels:
+pod takes are in ``roster_steps.py``. Effects wait in the memory until they are done, and may be done twice;
 ``repeat`` appends once more what follows from a record, for a keeper that has crashed.
 """
 

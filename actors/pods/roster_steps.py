@@ -79,6 +79,8 @@ class RosterMemory:
     counts: RosterCounts = field(default_factory=RosterCounts)
     last_wish: int = 0
     """The number of the last wish about any pod."""
+    effects: deque[RosterEffect] = field(default_factory=deque)
+    """What is to be done and may not be done yet: of a pod that is dropped nothing else says it."""
 
 
 class RosterSteps:
@@ -96,7 +98,7 @@ class RosterSteps:
         self._records = memory.records
         self._kept = kept
         self._resizes = Resizes(admission, memory.records, memory.deferred)
-        self.effects: deque[RosterEffect] = deque()
+        self.effects = memory.effects
 
     def new_record(self, pod: Pod) -> PodRecord:
         """Return a new record of a pod that was not known."""

@@ -34,6 +34,7 @@ class CrashesAmid:
         self._crashed_at: dict[str, float] = {}
         self._left = 0
         self._is_told = False
+        self._of = ""
         self.when_crashed: Callable[[str], None] = lambda _: None
         """Is told the name of an actor that is about to crash."""
         tell = Cell.tell
@@ -47,9 +48,12 @@ class CrashesAmid:
 
         patched.setattr(Cell, "tell", counted)
 
-    def arm(self, left: int, *, is_told: bool) -> None:
-        """Have the actor crash that tells so many messages from now. ``is_told``: it still tells this one."""
-        self._left, self._is_told = left, is_told
+    def arm(self, left: int, *, is_told: bool, of: str = "") -> None:
+        """Have the actor crash that tells so many messages from now. ``is_told``: it still tells this one.
+
+        Messages of the actor ``of`` count alone, if there is one.
+        """
+        self._left, self._is_told, self._of = left, is_told, of
 
     def disarm(self) -> None:
         """Have nobody crash."""
@@ -70,7 +74,7 @@ class CrashesAmid:
 
     def _is_spared(self, actor: str) -> bool:
         crashed_at = self._crashed_at.get(actor, -math.inf)
-        return actor in OUTSIDE or self._now() < crashed_at + ONCE_IN
+        return actor in OUTSIDE or self._of not in {"", actor} or self._now() < crashed_at + ONCE_IN
 
     def _crash(self) -> None:
         teller = current_incarnation()

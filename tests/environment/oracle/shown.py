@@ -48,7 +48,11 @@ class NeverBack(Rule):
 
 
 class AddressStays(Rule):
-    """A pod whose address was shown goes on to have one, in each life of the agent."""
+    """A pod whose address was shown goes on to have one, in each life of the agent.
+
+    Not one that a class has lost, and is asked to run anew: as long as the class calls it Pending, it has
+    told no address of what it runs, and only the record knows that of what is gone.
+    """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
@@ -59,8 +63,12 @@ class AddressStays(Rule):
         for uid, status in statuses.items():
             if status.get("podIP"):
                 self._shown[uid] = self.wishes.now()
-            elif self._shown.get(uid, 0.0) > self.wishes.killed_at and self.wishes.wants(uid):
+            elif self._shown.get(uid, 0.0) > self.wishes.killed_at and self._should_have(uid):
                 self.broken(f"{uid} shows no address any more")
+
+    def _should_have(self, uid: str) -> bool:
+        is_begun_anew = not self.runtime.restarts_containers and uid in self.wishes.touched
+        return self.wishes.wants(uid) and not is_begun_anew
 
 
 class NoSecret(Rule):

@@ -61,6 +61,8 @@ class FakeSandbox:
     ip: str
     created_at: int
     state: cri.PodSandboxState = cri.SANDBOX_READY
+    row: cri.PodSandbox | None = None
+    """What a list showed of it last: of many looks few find another state."""
 
 
 @dataclass(slots=True, eq=False)
@@ -87,6 +89,8 @@ class FakeContainer:
     has_ended: bool = False
     """Its process is gone. Its ``state`` says so a moment later."""
     when_ended: list[Callable[[], None]] = field(default_factory=list)
+    row: cri.Container | None = None
+    """What a list showed of it last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +195,10 @@ class FakeMachine:
     def listed_sandboxes(self, labels: Mapping[str, str]) -> Iterator[cri.PodSandbox]:
         """Yield what a list shows."""
         for sandbox in self.sandboxes.values():
-            if has_labels(sandbox.config.labels, labels):
-                yield cri.PodSandbox(
+            if not has_labels(sandbox.config.labels, labels):
+                continue
+            if sandbox.row is None or sandbox.row.state != sandbox.state:
+                sandbox.row = cri.PodSandbox(
                     id=sandbox.id,
                     metadata=sandbox.config.metadata,
                     state=sandbox.state,
@@ -200,6 +206,7 @@ class FakeMachine:
                     labels=sandbox.config.labels,
                     annotations=sandbox.config.annotations,
                 )
+            yield sandbox.row
 
     # --- containers ------------------------------------------------------------------------------------
 
@@ -305,8 +312,10 @@ class FakeMachine:
     def listed_containers(self, labels: Mapping[str, str]) -> Iterator[cri.Container]:
         """Yield what a list shows."""
         for container in self.containers.values():
-            if has_labels(container.config.labels, labels):
-                yield cri.Container(
+            if not has_labels(container.config.labels, labels):
+                continue
+            if container.row is None or container.row.state != container.state:
+                container.row = cri.Container(
                     id=container.id,
                     pod_sandbox_id=container.sandbox_id,
                     metadata=container.config.metadata,
@@ -316,6 +325,7 @@ class FakeMachine:
                     labels=container.config.labels,
                     annotations=container.config.annotations,
                 )
+            yield container.row
 
     def containers_in(self, sandbox_id: str) -> list[FakeContainer]:
         """Return the containers of a sandbox."""

@@ -69,7 +69,7 @@ class SteppedLoop(Loop):
             memory, ProbeEdges(clock=clock, tell=tell, user_agent="kube-probe/1.34")
         )
         self._is_closed = False
-        clock.on_advance(self._turn)
+        clock.on_advance(self._turn_if_needed)
 
     @override
     def watch(
@@ -98,6 +98,10 @@ class SteppedLoop(Loop):
     def close(self) -> None:
         self._is_closed = True
         self._engine.close()
+
+    def _turn_if_needed(self) -> None:
+        if self._memory.watched:  # else nothing is due: a look at no sockets is dear
+            self._turn()
 
     def _turn(self) -> None:
         if self._engine.is_current and not self._is_closed:

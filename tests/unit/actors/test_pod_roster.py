@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from actors.pods.admission import Admission
@@ -275,7 +276,7 @@ def test_names_are_held_by_the_first_in_line() -> None:
 
 
 def test_no_more_launches_are_under_way_than_the_window_has_room_for() -> None:
-    window = LaunchWindow(limit=2)
+    window = LaunchWindow(deque(), limit=2)
     launches = [Launch(PodUid(uid), is_start=True) for uid in "abc"]
     for launch in launches:
         window.add(launch)
