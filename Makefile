@@ -66,7 +66,7 @@ PURE := \
     actors/volumes/token_alarms.py actors/volumes/token_records.py actors/volumes/token_requests.py actors/volumes/token_schedule.py \
     actors/volumes/described.py actors/volumes/kept_volumes.py actors/volumes/plan.py actors/volumes/shown_objects.py volumes/making/foreign.py volumes/making/forms.py volumes/making/jobs.py volumes/making/layout.py \
     actors/objects/local_admission.py actors/objects/local_knowledge.py actors/outages.py actors/services/known_services.py \
-    kube/errors.py kube/calls/failures.py kube/calls/rate_limit.py kube/calls/request_info.py \
+    kube/errors.py kube/calls/failures.py kube/calls/request_info.py \
     kube/credentials/access.py kube/credentials/certificates.py kube/credentials/kubeconfig.py \
     kube/credentials/proxies.py kube/streams/failures.py kube/streams/listing.py \
     kube/streams/next_round.py kube/streams/parsing.py kube/streams/queries.py kube/streams/room.py kube/streams/rules.py \

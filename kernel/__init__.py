@@ -4,7 +4,8 @@ The modules, from the bottom:
 
 - Addresses: ``ports`` (keys and ports), ``mailbox`` and ``envelope`` (what waits), ``cell`` (one address),
   ``addresses`` (all of them).
-- Time: ``clock``, ``timers``, and ``control``, the thread that timers and supervisors run on.
+- Time: ``clock``, ``timers``, and ``control``, the thread that timers and supervisors run on; ``rates`` (how
+  often something may happen).
 - One life of an actor: ``incarnation`` (its turns), ``current`` (whose turn a thread runs), ``endings``.
 - Threads: ``executors`` and ``runtimes``; ``cancelling`` for tasks of asyncio.
 - Beside the actors: ``levels`` (values that others follow), ``lanes``, ``loop_thread`` and
@@ -35,6 +36,7 @@ from kernel.ports import (
     Key,
     Port,
 )
+from kernel.rates import TokenBucket
 from kernel.reports import ActorStanding
 from kernel.runtimes import Runtime, Steps, Threads
 from kernel.specs import (
@@ -136,6 +138,7 @@ __all__ = [
     "Threads",
     "Through",
     "Timer",
+    "TokenBucket",
     "TreeSummary",
     "Unset",
     "call",

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from kernel import TokenBucket
 from manifests.times import rfc3339
 from messages.api import ApiRequest, Verb
 from messages.events import ObjectReference, PostEvent
@@ -33,6 +34,8 @@ MESSAGE_LEN = 1024
 """Bytes of a message that the API server accepts."""
 _NAME_LEN = 253 - 17
 """How many characters of an object's name an event's name may have."""
+
+_FULL: Final = TokenBucket(rate=1 / REFILL, burst=BURST)
 
 COMBINED = "(combined from similar events): "
 COMPONENT = "actorlet"
@@ -81,12 +84,6 @@ class _Similar:
     messages: set[str] = field(default_factory=set)
 
 
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    since: Timestamp
-
-
 class Lru(Generic[K, V]):
     """The most recently used entries."""
 
@@ -119,7 +116,7 @@ class EventCorrelator:
     def __init__(self, length: int = MEMORY_LEN) -> None:
         self._series: Lru[Hashable, EventSeries] = Lru(length)
         self._similar: Lru[Hashable, _Similar] = Lru(length)
-        self._buckets: Lru[Hashable, _Bucket] = Lru(length)
+        self._buckets: Lru[Hashable, TokenBucket] = Lru(length)
         self._last_name = 0
 
     def series_of(self, post: PostEvent, now: Timestamp) -> EventSeries | None:
@@ -163,13 +160,10 @@ class EventCorrelator:
         return len(similar.messages) > SIMILAR_LIMIT
 
     def _may_post(self, post: PostEvent, now: Timestamp) -> bool:
-        bucket = self._buckets.get(_whole(post.regarding), lambda: _Bucket(BURST, now))
-        refilled = bucket.tokens + max(0.0, now - bucket.since) / REFILL
-        bucket.tokens, bucket.since = min(BURST, refilled), now
-        if bucket.tokens < 1:
-            return False
-        bucket.tokens -= 1
-        return True
+        whole = _whole(post.regarding)
+        bucket, wait = self._buckets.get(whole, lambda: _FULL).take(now)
+        self._buckets.put(whole, bucket)
+        return not wait
 
 
 def posting(series: EventSeries, host: str) -> ApiRequest:

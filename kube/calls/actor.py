@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 import structlog
 from typing_extensions import override
 
-from kernel import Key, PooledActor, Port, Timer
+from kernel import Alarm, Key, PooledActor, Port, Timer, TokenBucket
 from kube.calls.failures import CallFailures
-from kube.calls.rate_limit import TokenBucket
 from kube.calls.request_info import attempt_of, is_event, is_heartbeat
 from kube.calls.sender import Sender, SendResult
 from kube.credentials.access import Access
@@ -52,21 +51,7 @@ class CallDone:
     sent: SendResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallOverdue:
-    """A thread should have finished by now."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnDue:
-    """A rate limit has a token again."""
-
-    is_of_events: bool = False
-
-
-CallsActorMessage: TypeAlias = CallsMessage | CallDone | CallOverdue | TurnDue
+CallsActorMessage: TypeAlias = CallsMessage | CallDone
 
 API_CALLS = Key[CallsActorMessage]("api-calls")
 
@@ -95,10 +80,10 @@ class _Turns:
     """Calls that share a rate limit: those of the first queue go before those of the second."""
 
     bucket: TokenBucket
+    token: Alarm
+    """Rings when the limit has a token again; set while it has none."""
     urgent: deque[int] = field(default_factory=deque)
     others: deque[int] = field(default_factory=deque)
-    due: Timer | None = None
-    """Set while the limit has no token."""
 
     def next_queue(self, free: int, kept_free: int) -> deque[int] | None:
         """Return the queue whose first call may be sent, the limit aside."""
@@ -128,8 +113,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
     """Sends calls to the API server and answers each exactly once.
 
     Owns: the order of the calls, the rate limit, the number of calls in flight.
-    Hears: ``CallApi``, ``DescribeCalls``; ``CallDone`` from its threads, ``CallOverdue`` and
-    ``TurnDue`` from its timers.
+    Hears: ``CallApi``, ``DescribeCalls``; ``CallDone`` from its threads.
     Tells: the caller one ``ApiAnswered``; LOST when this life ends before the call does.
     Fails when: there is a bug. Whatever the API server does is an answer.
 
@@ -150,12 +134,13 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         self._make_executor = make_executor
         self._memory = memory
         self._rules = rules
-        self._turns = _Turns(TokenBucket(qps=rules.qps, burst=rules.burst))
-        self._event_turns = _Turns(TokenBucket(qps=rules.event_qps, burst=rules.event_burst))
         self._in_flight: dict[int, Timer] = {}
 
     @override
     def started(self) -> None:
+        rules = self._rules
+        self._turns = self._turns_at(rules.qps, rules.burst)
+        self._event_turns = self._turns_at(rules.event_qps, rules.event_burst)
         self._answer_all_lost("the sender of calls crashed")
         self._executor = self._make_executor()
         # Wait for no thread: each ends by its own deadline.
@@ -174,15 +159,14 @@ class ApiCalls(PooledActor[CallsActorMessage]):
                 reply_to.tell(self._described())
             case CallDone():
                 self._finish(message)
-            case CallOverdue(number=number):
-                self._give_up(number)
-            case TurnDue(is_of_events=is_of_events):
-                (self._event_turns if is_of_events else self._turns).due = None
             case _:
                 assert_never(message)
         self._send_who_may()
 
     # The turns.
+
+    def _turns_at(self, rate: float, burst: int) -> _Turns:
+        return _Turns(TokenBucket(rate=rate, burst=burst), self.alarm(self._send_who_may))
 
     def _take(self, call: CallApi) -> None:
         self._memory.last_number += 1
@@ -197,11 +181,10 @@ class ApiCalls(PooledActor[CallsActorMessage]):
 
     def _send_who_may(self) -> None:
         for turns in (self._turns, self._event_turns):
-            while turns.due is None and (queue := self._next_queue(turns)) is not None:
+            while turns.token.due is None and (queue := self._next_queue(turns)) is not None:
                 turns.bucket, wait = turns.bucket.take(self.clock.monotonic())
                 if wait > 0:
-                    due = TurnDue(is_of_events=turns is self._event_turns)
-                    turns.due = self.after(wait, due)
+                    turns.token.after(wait)
                 else:
                     self._send(queue.popleft())
 
@@ -212,7 +195,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
     def _send(self, number: int) -> None:
         call = self._memory.unanswered[number]
         within = Seconds(call.deadline + GRACE)
-        self._in_flight[number] = self.after(within, CallOverdue(number=number))
+        self._in_flight[number] = self.later(within, self._give_up, number)
         self._executor.submit(_work, self._sender, call, number, self.me)
 
     # The answers.

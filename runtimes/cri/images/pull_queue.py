@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from kernel import TokenBucket
 from manifests.image_names import ImageName
 from messages.pods import Pod
 from messages.units import Seconds
@@ -14,27 +15,6 @@ from runtimes.cri.images.keyring import Credential
 from runtimes.cri.images.options import PullOptions
 
 PullKey: TypeAlias = Hashable
-
-
-class PullRate:
-    """How many pulls may begin: ``burst`` at once, and ``per_second`` in the long run."""
-
-    def __init__(self, per_second: float, burst: int) -> None:
-        self._per_second = per_second
-        self._burst = float(max(burst, 1))
-        self._tokens = self._burst
-        self._counted_at = Seconds(0.0)
-
-    def take(self, now: Seconds) -> bool:
-        """Return whether one may begin now, and count it."""
-        if self._per_second <= 0.0:
-            return True
-        grown = max(0.0, now - self._counted_at) * self._per_second
-        self._tokens, self._counted_at = min(self._burst, self._tokens + grown), now
-        if self._tokens < 1.0:
-            return False
-        self._tokens -= 1.0
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +56,7 @@ class PullQueue:
 
     def __init__(self, options: PullOptions) -> None:
         self._options = options
-        self._rate = PullRate(options.per_second, options.burst)
+        self._rate = TokenBucket(rate=options.per_second, burst=options.burst)
         self._orders: dict[PullKey, PullOrder] = {}
         """The oldest first."""
 
@@ -115,7 +95,8 @@ class PullQueue:
                 continue
             if most is not None and under_way >= most:
                 return
-            may_begin = self._rate.take(now)
+            self._rate, wait = self._rate.take(now)
+            may_begin = not wait
             if may_begin:
                 order.began_at = order.told_at = now
                 under_way += 1
