@@ -52,7 +52,7 @@ from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.counted_wire import CountedWire
-from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.found_wire import FoundWire
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
@@ -115,7 +115,7 @@ class CriComposition:
     ) -> None:
         outside = edges.outside
         reached = outside.containers or ContainerEdges(
-            wire=GrpcWire, disk=DiskThreads(), hook_sockets=LoopSockets()
+            wire=GrpcWire, disk=disk_lanes(), hook_sockets=LoopSockets()
         )
         self._address = address
         self._edges = edges

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runtimes.virtual.calls import ProviderCalls
     from runtimes.virtual.loading import LoadedProvider
     from sources.http.answers import MakeFetcher
-    from volumes.making.jobs import VolumeWriters
+    from volumes.making.jobs import VolumeLanes
     from volumes.mounts.system_calls import MountCalls
 
 
@@ -99,7 +99,7 @@ class Edges:
     """The API server and the machine. None for those that the settings name."""
     url: UrlEdges | None = None
     """Asks the manifest URL. None for HTTP, and a thread."""
-    writers: VolumeWriters | None = None
+    volume_lanes: VolumeLanes | None = None
     """Who does the work on volumes that may block. None for threads."""
     mounts: MountCalls | None = None
     """The kernel that mounts volumes. None for that of this machine."""

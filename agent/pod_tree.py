@@ -162,7 +162,7 @@ class PodTree:
             objects=self._edges.objects,
             events=self._events,
             calls=self._calls,
-            writers=self._edges.outside.writers,
+            lanes=self._edges.outside.volume_lanes,
             mounts=self._edges.outside.mounts,
         )
         return VolumeTree(settings, self.machine.read(), self._address, edges)

@@ -28,10 +28,10 @@ from messages.units import Timestamp
 from messages.volumes import VolumeMessage
 from settings.agent import Settings
 from settings.cluster import ChangeDetection
-from volumes.making.jobs import VolumeWriters
+from volumes.making.jobs import VolumeLanes
+from volumes.making.lanes import volume_lanes
 from volumes.making.maker import VolumeMaker
 from volumes.making.teardown import Teardowns
-from volumes.making.threads import VolumeThreads
 from volumes.mounts.system_calls import KernelMounts, MountCalls
 
 
@@ -45,7 +45,7 @@ class VolumeEdges:
     """Returns who posts events; None for an agent without a cluster."""
     calls: Callable[[], Port[CallApi] | None]
     """Returns who sends requests to the API server; None as well."""
-    writers: VolumeWriters | None = None
+    lanes: VolumeLanes | None = None
     """Who does what may block. None for threads."""
     mounts: MountCalls | None = None
     """The kernel. None for that of this machine."""
@@ -67,7 +67,7 @@ class VolumeTree:
         is_untold = cluster is not None and cluster.change_detection is ChangeDetection.GET
         self._reads_every = settings.sync_frequency if is_untold else None
         self._looks_every = settings.sync_frequency
-        self._writers = edges.writers or VolumeThreads()
+        self._lanes = edges.lanes or volume_lanes()
         calls: MountCalls = edges.mounts or KernelMounts()
         root_dir = str(settings.root_dir.absolute())
         room = allocatable(node_resources(settings), machine)
@@ -107,7 +107,7 @@ class VolumeTree:
             tokens=self.tokens(),
             events=self._edges.events(),
             people=people,
-            writers=self._writers,
+            lanes=self._lanes,
             maker=self._maker,
             teardowns=self._teardowns,
             reads_every=self._reads_every,

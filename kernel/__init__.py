@@ -8,8 +8,8 @@ The modules, from the bottom:
   often something may happen).
 - One life of an actor: ``incarnation`` (its turns), ``current`` (whose turn a thread runs), ``endings``.
 - Threads: ``executors`` and ``runtimes``; ``cancelling`` for tasks of asyncio.
-- Beside the actors: ``levels`` (values that others follow), ``lanes``, ``loop_thread`` and
-  ``work_threads``, for what would block one.
+- Beside the actors: ``levels`` (values that others follow), ``lanes`` and ``loop_thread``, for what would
+  block one, and ``failures``.
 - In an actor: ``later`` (calls through its mailbox, alarms, portions), ``steps`` and ``operations`` (work
   in flight).
 - What users write: ``actor`` (the two actor types) and ``specs`` (the tree as they want it).
@@ -23,7 +23,8 @@ from kernel.actor import Actor, BaseActor, PooledActor
 from kernel.clock import Clock, SystemClock
 from kernel.dynamic import DynamicMessage, StartChild, StopChild
 from kernel.endings import Ended, EndReason, Hook
-from kernel.lanes import CallLane, InFlight, Lane
+from kernel.failures import BugError, BusyError, Failure, GivenUpError, LateError, StepError
+from kernel.lanes import CallLane, InFlight, Lane, Lanes, LaneSize
 from kernel.later import Alarm, Portions
 from kernel.levels import UNSET, Followable, KeyFollowed, Level, LevelIs, Unset
 from kernel.operations import Operations, OperationsMemory
@@ -53,12 +54,9 @@ from kernel.specs import (
 )
 from kernel.steps import (
     Delay,
-    Failure,
-    GivenUpError,
-    LateError,
+    JobStep,
     Operation,
     OperationStep,
-    StepError,
     Through,
     call,
     carried_out,
@@ -96,6 +94,8 @@ __all__ = [
     "AskTimeoutError",
     "Backoff",
     "BaseActor",
+    "BugError",
+    "BusyError",
     "CallLane",
     "ChildSpec",
     "Clock",
@@ -110,9 +110,12 @@ __all__ = [
     "GivenUpError",
     "Hook",
     "InFlight",
+    "JobStep",
     "Key",
     "KeyFollowed",
     "Lane",
+    "LaneSize",
+    "Lanes",
     "LateError",
     "Level",
     "LevelIs",

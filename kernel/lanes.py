@@ -1,6 +1,6 @@
 """Lanes: so much at a time, in the order in which it came.
 
-``Lane`` has threads, for work that may block, and belongs to the process. ``CallLane`` has none: it holds
+``Lanes`` have threads, for work that may block, and belong to the process. ``CallLane`` has none: it holds
 back calls of one actor, and outlives its lives.
 """
 
@@ -8,14 +8,31 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-Done = Callable[[Any], None]
+import structlog
+
+from kernel.failures import BugError, BusyError, Failure, StepError, failure_of, where_of
+
+K = TypeVar("K")
+
+Done: TypeAlias = Callable[[Any], None]
 """Hears an outcome, on any thread."""
+
+BeginWorker: TypeAlias = Callable[[str, Callable[[], bool]], None]
+"""Has a worker of this name call the function again and again, until that returns False.
+
+Raises RuntimeError if there can be none.
+"""
 
 HANG_AT_MOST: Final = 64
 """Threads that a lane has more, at the most, while as many others hang."""
+IDLE_FOR: Final = 60.0
+"""Seconds that a thread waits for more to do before it ends."""
+
+_log = structlog.get_logger("kernel")
 
 
 class InFlight(Protocol):
@@ -31,141 +48,320 @@ class InFlight(Protocol):
         ...
 
 
-class Piece:
-    """Work that somebody wants done in a lane: an ``InFlight``."""
+class LaneSize(NamedTuple):
+    """How many threads a lane has."""
 
-    __slots__ = ("_lane", "done", "has_begun", "is_abandoned", "turn", "work")
+    most: int
+    more: int = HANG_AT_MOST
+    """How many more at the most, while as many others hang. 0 where what jobs touch is one thread's alone."""
+
+
+def on_a_thread(name: str, worker: Callable[[], bool]) -> None:
+    """Begin a worker on a daemon thread: work that hangs for good keeps no process from ending."""
+
+    def run() -> None:
+        while worker():
+            pass
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+class Job:
+    """Work that somebody wants done: an ``InFlight``."""
+
+    __slots__ = (
+        "_lanes",
+        "done",
+        "has_begun",
+        "is_abandoned",
+        "is_due_anyway",
+        "line",
+        "turn",
+        "work",
+    )
 
     def __init__(
-        self, lane: Lane, work: Callable[[], object], done: Done, turn: Hashable | None
+        self,
+        lanes: Lanes[Any],
+        line: _Line,
+        work: Callable[[], object],
+        done: Done,
+        turn: Hashable | None,
+        *,
+        is_due_anyway: bool,
     ) -> None:
-        self._lane = lane
+        self._lanes = lanes
+        self.line = line
         self.work = work
         self.done = done
         self.turn = turn
+        self.is_due_anyway = is_due_anyway
         self.has_begun = False
-        """Whether a thread is at it, or has been."""
         self.is_abandoned = False
 
     def abandon(self) -> None:
-        """Never begin it; or, if a thread hangs in it, have another one do what waits."""
-        self._lane.abandon(self)
+        """Nobody waits for it any more. If a thread hangs in it, another one does what waits."""
+        self._lanes.abandon(self)
 
 
-class Lane:
-    """Does work that may block on ``most`` threads at the most, which begin as they are needed.
+class _Line:
+    """What waits for the threads of one lane."""
 
-    They are daemons: work that hangs for good keeps no process from ending. Work that was begun and abandoned
-    counts as hanging: it keeps its thread, and the lane has one more until it returns. Of one ``turn``, one
-    piece is done at a time, in order, also after one that hangs: two threads never change the same thing.
+    __slots__ = ("changed", "hanging", "idle", "name", "size", "threads", "waiting")
+
+    def __init__(self, name: str, size: LaneSize, lock: threading.Lock) -> None:
+        self.name = name
+        self.size = size
+        self.changed = threading.Condition(lock)
+        self.waiting: deque[Job] = deque()
+        self.threads = 0
+        self.idle = 0
+        self.hanging = 0
+        """Jobs that a thread is at, and that nobody waits for."""
+
+    @property
+    def limit(self) -> int:
+        return self.size.most + min(self.hanging, self.size.more)
+
+
+class Lanes(Generic[K]):
+    """Does work that may block: of each lane so many jobs at a time, in the order in which they came.
+
+    A lane's threads begin as they are needed, and end when they had nothing to do for a while. Of one turn,
+    whatever the lanes of its jobs are, one job is done at a time and in order: two threads never change the
+    same thing. A job that waits for its turn takes no thread.
+
+    ===============================  ======================================================================
+    a job is abandoned, and waits    it is never begun; one that is due anyway is
+    it is abandoned, and has begun   it counts as hanging: it keeps its thread and its turn, and its lane has
+                                     one thread more until it returns
+    it raises                        its outcome is a ``Failure``: over an ``OSError`` or ``StepError`` as it
+                                     is, over anything else a ``BugError``
+    no thread can be had             the lane goes on with those that it has; without any, what waits fails
+    the lanes are closed             what waits, and what comes later, fails; what has begun goes on
+    ===============================  ======================================================================
     """
 
-    def __init__(self, name: str, most: int) -> None:
-        """``name`` is the threads'."""
-        self._name = name
-        self._most = most
-        self._changed = threading.Condition()
-        self._waiting: deque[Piece] = deque()
-        self._turns: dict[Hashable, deque[Piece]] = {}
-        """The turns of pieces that wait for a thread or have one, with who waits for theirs."""
-        self._threads = 0
-        self._idle = 0
-        self._hanging = 0
+    def __init__(
+        self,
+        name: str,
+        sizes: Mapping[K, LaneSize],
+        begin: BeginWorker = on_a_thread,
+        idle_for: float = IDLE_FOR,
+    ) -> None:
+        """``name`` begins the names of the threads. A worker that is not to wait has 0 for ``idle_for``."""
+        self._begin = begin
+        self._idle_for = idle_for
+        self._lock = threading.Lock()
+        self._lines = {key: _Line(f"{name}-{key}", size, self._lock) for key, size in sizes.items()}
+        self._turns: dict[Hashable, deque[Job]] = {}
+        """The turns of jobs that wait for a thread or have one, with who waits for theirs."""
         self._is_closed = False
 
-    def start(self, work: Callable[[], object], done: Done, turn: Hashable | None = None) -> Piece:
-        """Do ``work`` on a thread, and then tell ``done`` on it what it returned. Neither raises.
+    def __getitem__(self, key: K) -> Lane:
+        """Return one of the lanes, for those who need no other."""
+        return Lane(self, key)
 
-        What is begun by whoever ``done`` tells may have the same thread. After ``close`` nothing comes of it.
+    def start(
+        self,
+        lane: K,
+        work: Callable[[], object],
+        done: Done,
+        turn: Hashable | None = None,
+        *,
+        waits: bool = True,
+        is_due_anyway: bool = False,
+    ) -> InFlight:
+        """Do ``work`` on a thread, and then tell ``done`` on it what came of it, once. Does not raise.
+
+        ``waits`` says what happens while another job of ``turn`` has not ended: it waits, or it fails at once
+        with a ``BusyError``. What is begun by whoever ``done`` tells may have the same thread.
         """
-        piece = Piece(self, work, done, turn)
-        with self._changed:
-            if turn is not None and turn in self._turns:
-                self._turns[turn].append(piece)
-                return piece
-            if turn is not None:
-                self._turns[turn] = deque()
-            self._line_up(piece)
-        return piece
+        line = self._lines[lane]
+        job = Job(self, line, work, done, turn, is_due_anyway=is_due_anyway)
+        with self._lock:
+            refusal = self._enter(job, waits=waits)
+        if refusal is not None:
+            done(Failure(refusal))
+        else:
+            self._serve(line)
+        return job
 
-    def abandon(self, piece: Piece) -> None:
-        """Take that nobody waits for ``piece`` any more. May repeat."""
-        with self._changed:
-            if piece.is_abandoned:
+    def abandon(self, job: Job) -> None:
+        """Take that nobody waits for ``job`` any more. May repeat."""
+        with self._lock:
+            if job.is_abandoned:
                 return
-            piece.is_abandoned = True
-            if piece.has_begun:
-                self._hanging += 1
-                self._have_threads()
-                return
-            line = self._turns.get(piece.turn)
-            if piece in self._waiting:
-                self._waiting.remove(piece)
-                self._next_of(piece.turn)
-            elif line is not None and piece in line:
-                line.remove(piece)
+            job.is_abandoned = True
+            line = self._let_go(job)
+        self._serve(line)
 
     def close(self) -> None:
         """Begin nothing more, and end the threads. What is being done is not waited for."""
-        with self._changed:
+        with self._lock:
             self._is_closed = True
-            self._waiting.clear()
-            self._turns.clear()
-            self._changed.notify_all()
+            lines = [*(each.waiting for each in self._lines.values()), *self._turns.values()]
+            left = [job for line in lines for job in line]
+            for line in lines:
+                line.clear()
+            for each in self._lines.values():
+                each.changed.notify_all()
+        for job in left:
+            job.done(Failure(_over()))
 
     # --- under the lock --------------------------------------------------------------------------------
 
-    def _line_up(self, piece: Piece) -> None:
-        self._waiting.append(piece)
-        self._have_threads()
-
-    def _have_threads(self) -> None:
-        if self._idle >= len(self._waiting):
-            self._changed.notify()
-        elif self._threads < self._limit and not self._is_closed:
-            self._threads += 1
-            threading.Thread(target=self._run, name=self._name, daemon=True).start()
-
-    @property
-    def _limit(self) -> int:
-        return self._most + min(self._hanging, HANG_AT_MOST)
-
-    def _next_of(self, turn: Hashable | None) -> None:
-        line = self._turns.get(turn) if turn is not None else None
-        if line:
-            self._line_up(line.popleft())
+    def _enter(self, job: Job, *, waits: bool) -> StepError | None:
+        """Line a job up. Return why not."""
+        if self._is_closed:
+            return _over()
+        line = None if job.turn is None else self._turns.get(job.turn)
+        if line is None:
+            if job.turn is not None:
+                self._turns[job.turn] = deque()
+            job.line.waiting.append(job)
+        elif waits:
+            line.append(job)
         else:
+            return BusyError("earlier work has not ended yet")
+        return None
+
+    def _let_go(self, job: Job) -> _Line | None:
+        """Return the line in which something more may begin now."""
+        if job.has_begun:
+            job.line.hanging += 1
+            return job.line
+        if job.is_due_anyway:
+            return None
+        if job in job.line.waiting:
+            job.line.waiting.remove(job)
+            return self._next_of(job.turn)
+        line = self._turns.get(job.turn)
+        if line is not None and job in line:
+            line.remove(job)
+        return None
+
+    def _next_of(self, turn: Hashable | None) -> _Line | None:
+        """Have the next of a turn wait for a thread. Return its line."""
+        line = self._turns.get(turn)
+        if not line:
             self._turns.pop(turn, None)
+            return None
+        job = line.popleft()
+        job.line.waiting.append(job)
+        return job.line
 
-    # --- on the threads --------------------------------------------------------------------------------
+    # --- threads ---------------------------------------------------------------------------------------
 
-    def _run(self) -> None:
-        while (piece := self._take()) is not None:
-            outcome = piece.work()
-            self._is_back(piece)
-            piece.done(outcome)
-            # A thread that waits keeps nothing in memory.
-            del piece, outcome
+    def _serve(self, line: _Line | None) -> None:
+        """Have a thread do what waits in a line, if there may be one."""
+        if line is None:
+            return
+        with self._lock:
+            if self._is_closed or not line.waiting:
+                return
+            if line.idle >= len(line.waiting):
+                line.changed.notify()
+                return
+            if line.threads >= line.limit:
+                return
+            line.threads += 1
+        try:
+            self._begin(line.name, partial(self._do_next, line))
+        except RuntimeError:
+            self._note_no_thread(line)
 
-    def _take(self) -> Piece | None:
-        """Return the next piece, as soon as there is one; None if this thread is to end."""
-        with self._changed:
-            while not self._is_closed and self._threads <= self._limit:
-                if self._waiting:
-                    piece = self._waiting.popleft()
-                    piece.has_begun = True
-                    return piece
-                self._idle += 1
-                self._changed.wait()
-                self._idle -= 1
-            self._threads -= 1
+    def _note_no_thread(self, line: _Line) -> None:
+        """Free the place of a thread that could not be begun. Without any, nobody would do what waits."""
+        _log.error("no thread can be had for work that may block", lane=line.name)
+        with self._lock:
+            line.threads -= 1
+            left = [] if line.threads else list(line.waiting)
+            if left:
+                line.waiting.clear()
+        for job in left:
+            self._end(job, Failure(StepError("no thread can be had for it")))
+
+    def _do_next(self, line: _Line) -> bool:
+        """Do the next job as soon as there is one. Return False if this thread is to end."""
+        job = self._take(line)
+        if job is None:
+            return False
+        if job.is_abandoned:
+            self._serve(line)
+        self._end(job, outcome_of(job.work))
+        return True
+
+    def _take(self, line: _Line) -> Job | None:
+        with self._lock:
+            while not self._is_closed and line.threads <= line.limit:
+                if line.waiting:
+                    job = line.waiting.popleft()
+                    job.has_begun = True
+                    line.hanging += job.is_abandoned
+                    return job
+                if not self._wait(line):
+                    break
+            line.threads -= 1
             return None
 
-    def _is_back(self, piece: Piece) -> None:
-        with self._changed:
-            self._hanging -= piece.is_abandoned
-            piece.is_abandoned = True  # there is nothing left to abandon
-            self._next_of(piece.turn)
+    def _wait(self, line: _Line) -> bool:
+        """Wait for more to do. Return whether to look again."""
+        if self._idle_for <= 0:
+            return False
+        line.idle += 1
+        is_told = line.changed.wait(self._idle_for)
+        line.idle -= 1
+        return is_told or bool(line.waiting)
+
+    def _end(self, job: Job, outcome: object) -> None:
+        with self._lock:
+            if job.has_begun:
+                job.line.hanging -= job.is_abandoned
+            job.is_abandoned = True  # there is nothing left to abandon
+            line = self._next_of(job.turn)
+        self._serve(line)
+        job.done(outcome)
+
+
+class Lane:
+    """One lane of several: see ``Lanes``."""
+
+    __slots__ = ("_key", "_lanes")
+
+    def __init__(self, lanes: Lanes[Any], key: object) -> None:
+        self._lanes = lanes
+        self._key = key
+
+    def start(
+        self,
+        work: Callable[[], object],
+        done: Done,
+        turn: Hashable | None = None,
+        *,
+        waits: bool = True,
+        is_due_anyway: bool = False,
+    ) -> InFlight:
+        """Do ``work`` in this lane, as ``Lanes.start`` does."""
+        return self._lanes.start(
+            self._key, work, done, turn, waits=waits, is_due_anyway=is_due_anyway
+        )
+
+
+def _over() -> StepError:
+    return StepError("nothing is begun any more")
+
+
+def outcome_of(work: Callable[[], object]) -> object:
+    """Do ``work`` on this thread, and return its result, or a ``Failure``. Does not raise."""
+    try:
+        return work()
+    except (OSError, StepError) as error:
+        return failure_of(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a bug in one job; the others go on
+        kind, where = type(error).__name__, where_of(error)
+        _log.error("a job failed", error=kind, where=where)
+        return Failure(BugError(kind), where)
 
 
 class CallLane:

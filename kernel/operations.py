@@ -27,20 +27,17 @@ import structlog
 from typing_extensions import override
 
 from kernel.envelope import KernelMessage, LifeOfActor
+from kernel.failures import Failure, GivenUpError, LateError, failure_of
 from kernel.lanes import CallLane, InFlight
 from kernel.later import Later
 from kernel.ports import Port
 from kernel.steps import (
     All,
     Delay,
-    Failure,
-    GivenUpError,
-    LateError,
     Operation,
     OperationStep,
     Through,
     Within,
-    failure_of,
 )
 from kernel.timers import Timer
 from messages.units import Seconds

@@ -14,16 +14,13 @@ and ``gather`` return has a type, and raises what a step failed with.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-import structlog
 from typing_extensions import override
 
+from kernel.failures import Failure
 from kernel.lanes import CallLane, Done, InFlight, Lane
 from kernel.ports import Port
 from messages.units import Seconds
@@ -37,40 +34,6 @@ WINDOW: Final = 32
 
 Operation: TypeAlias = Generator[Any, Any, T]
 """Work in flight. What it yields are steps, or descriptions of which its actor's engine makes steps."""
-
-_log = structlog.get_logger("kernel")
-
-
-class StepError(Exception):
-    """A step has no result. The text is for people."""
-
-
-class LateError(StepError):
-    """Nothing came of a step in its time. It may have had its effect, or have it still."""
-
-
-class GivenUpError(Exception):
-    """Raised in an operation that is given up, or whose time is over. It may clean up with further steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """The outcome of a step, or the end of an operation, without a result.
-
-    The error has no traceback: its frames would keep Secrets and dead actors in memory.
-    """
-
-    error: Exception = field(repr=False)
-    where: str = ""
-    """File and line, for the log: ``mounts.py:12``. Empty if it was not raised."""
-
-
-def failure_of(error: Exception) -> Failure:
-    """Return a failure over ``error``, which loses its traceback."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    error.__cause__ = error.__context__ = None
-    return Failure(error.with_traceback(None), where)
 
 
 class OperationStep(Protocol):
@@ -103,10 +66,16 @@ class JobStep(OperationStep):
     work: Callable[[], object] = field(repr=False)
     lane: Lane = field(repr=False)
     turn: Hashable | None = None
+    waits: bool = True
+    """Whether it waits for its turn. Else it fails at once while another job of the turn has not ended."""
+    is_due_anyway: bool = False
+    """Whether it is done also if nobody waits for it any more before a thread is at it."""
 
     @override
     def begin(self, done: Done, /) -> InFlight:
-        return self.lane.start(partial(_outcome_of, self.work), done, self.turn)
+        return self.lane.start(
+            self.work, done, self.turn, waits=self.waits, is_due_anyway=self.is_due_anyway
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,15 +186,3 @@ def carried_out(operation: Operation[T], outcome_of: Callable[[Any], object]) ->
         sent = (
             [outcome_of(each) for each in step.steps] if isinstance(step, All) else outcome_of(step)
         )
-
-
-def _outcome_of(work: Callable[[], object]) -> object:
-    try:
-        return work()
-    except (OSError, StepError) as error:
-        return failure_of(error)
-    except Exception as error:  # noqa: BLE001  # a bug in one job; its text may show what nobody may see
-        failure = failure_of(error)
-        kind = type(error).__name__
-        _log.error("a job failed", error=kind, where=failure.where)
-        return Failure(StepError(f"failed with {kind}"), failure.where)

@@ -8,7 +8,7 @@ from typing import Final
 from actors.volumes.keeper_parts import HangingDue, JobOf, VolumeKeeperMemory
 from kernel import Timer
 from messages.units import Seconds
-from volumes.making.jobs import VolumeJob, VolumeWriters
+from volumes.making.jobs import VolumeJob
 
 LOOKS_FOR_HANGING: Final = Seconds(5.0)
 """Between two looks, while any job is under way."""
@@ -21,11 +21,9 @@ class HangingJobs:
 
     def __init__(
         self,
-        writers: VolumeWriters,
         memory: VolumeKeeperMemory,
         after: Callable[[Seconds, HangingDue], Timer],
     ) -> None:
-        self._writers = writers
         self._memory = memory
         self._after = after
         self._timer: Timer | None = None
@@ -41,13 +39,15 @@ class HangingJobs:
         found = [(job, whose) for job, whose in self._memory.jobs.items() if _hangs(job, now)]
         for job, _ in found:
             job.is_hanging = True
-            self._writers.give_up(job)
+            if job.in_flight is not None:
+                job.in_flight.abandon()
         return [whose for _, whose in found]
 
 
 def _hangs(job: VolumeJob, now: Seconds) -> bool:
     """Return whether ``job`` has begun to hang. Notes when it was seen first that a thread is at it."""
-    if not job.is_running or job.is_hanging or job.outcome is not None:
+    in_flight = job.in_flight
+    if in_flight is None or not in_flight.has_begun or job.is_hanging or job.outcome is not None:
         return False
     if job.seen_at is None:
         job.seen_at = now

@@ -99,7 +99,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             memory, self._reading, self._tokens, self._work, self._times
         )
         self._lost = LostFiles(ports, memory, self.after)
-        self._hanging = HangingJobs(ports.writers, memory, self.after)
+        self._hanging = HangingJobs(memory, self.after)
         self._beginning: Iterator[None] = iter(())
         """What this life does first, a step for each pod and object."""
         self._to_look_at: dict[PodUid, None] = {}

@@ -28,7 +28,7 @@ from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
 from messages.volumes import VolumeMessage, VolumeTroublesAre
 from stores.histograms import TimesCounter
-from volumes.making.jobs import VolumeJob, VolumeWriters
+from volumes.making.jobs import VolumeJob, VolumeLanes
 from volumes.making.maker import VolumeMaker
 from volumes.making.teardown import Teardowns
 
@@ -102,7 +102,7 @@ class VolumeKeeperPorts:
     events: Port[PostEvent] | None = None
     people: Port[VolumeTroublesAre] | None = None
     """Who tells people what is wrong."""
-    writers: VolumeWriters
+    lanes: VolumeLanes
     maker: VolumeMaker
     teardowns: Teardowns
     reads_every: Seconds | None = None

@@ -125,11 +125,12 @@ class VolumeWork:
         self._memory.jobs[job] = whose
         ended, me = self._memory.ended, self._ports.me
 
-        def tell() -> None:
+        def done(outcome: object) -> None:
+            job.note(outcome)
             ended.append(job)
             me.tell(VolumeJobsEnded())
 
-        self._ports.writers.start(job, tell)
+        job.in_flight = self._ports.lanes.start(job.lane, job.work, done)
 
     def _situation(
         self, kept: VolumesOfPod, pod: Pod, volume: KeptVolume

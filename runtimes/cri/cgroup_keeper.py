@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from kernel import Key, PooledActor, Port, Timer
+from kernel import Failure, Key, PooledActor, Port, Timer
 from messages.pod_lives import DescribePodLives, PodLivesDescribed
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pods import SourceName
@@ -25,7 +25,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.cgroup_pods import CgroupPods
 from runtimes.cri.messages import ForgetPodsBut
-from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, DiskLane
+from runtimes.cri.operations.flow import Disk, DiskLane, trouble_of
 
 SYNC_AFTER: Final = Seconds(0.2)
 """From the first change until classes have other limits: pods often come together."""
@@ -225,12 +225,16 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
         self, work: Callable[[], object], told: Callable[[object], CgroupKeeperMessage]
     ) -> None:
         me = self._ports.me
-        self._disk.start(DiskJob(work, DiskLane.CGROUPS), lambda outcome: me.tell(told(outcome)))
+        self._disk.start(DiskLane.CGROUPS, work, lambda outcome: me.tell(told(outcome)))
 
     def _remove(self, uid: str, look: int) -> None:
         me, work = self._ports.me, partial(self._cgroups.remove_orphan, uid, look)
-        job: DiskJob[object] = DiskJob(work, DiskLane.CGROUP_REMOVALS, turn=turn_of(uid))
-        self._disk.start(job, lambda outcome: me.tell(CgroupRemoved(uid, outcome)))
+        self._disk.start(
+            DiskLane.CGROUP_REMOVALS,
+            work,
+            lambda outcome: me.tell(CgroupRemoved(uid, outcome)),
+            turn_of(uid),
+        )
 
 
 def _written(uid: str) -> str:
@@ -239,4 +243,4 @@ def _written(uid: str) -> str:
 
 
 def _trouble(outcome: object) -> str:
-    return outcome.message if isinstance(outcome, DiskFailure) else str(outcome or "")
+    return trouble_of(outcome) if isinstance(outcome, Failure) else str(outcome or "")

@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.message import Message
 from typing_extensions import override
 
-from kernel import OperationStep
+from kernel import JobStep, OperationStep
 from runtimes.cri.operations.flow import Disk, DiskJob
 from runtimes.cri.wire.transport import Rpc, RpcOutcome, Wire
 
@@ -26,24 +26,19 @@ class RpcStep(OperationStep):
         self.wire.call(self.rpc, done)
 
 
-@dataclass(frozen=True, slots=True)
-class DiskStep(OperationStep):
-    """Work that may block, on a thread."""
-
-    disk: Disk
-    job: DiskJob[object]
-
-    @override
-    def begin(self, done: Callable[[object], None], /) -> None:
-        self.disk.start(self.job, done)
-
-
 def hands(wire: Wire, disk: Disk) -> Callable[[Any], OperationStep]:
     """Return what makes a step of a call or a job, which operations describe."""
 
     def step_of(described: Rpc[Message] | DiskJob[object]) -> OperationStep:
         if isinstance(described, DiskJob):
-            return DiskStep(disk, described)
+            lane, turn = described.lane, described.turn or None
+            return JobStep(
+                described.work,
+                disk[lane],
+                turn,
+                waits=described.waits,
+                is_due_anyway=lane.is_due_anyway,
+            )
         return RpcStep(wire, described)
 
     return step_of

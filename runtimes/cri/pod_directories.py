@@ -10,13 +10,14 @@ from typing import Final
 import structlog
 from typing_extensions import override
 
+from kernel import Failure
 from messages.pods import PodUid
 from messages.port import Port
 from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesGone
 from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.disk.removal import remove_unless_held
-from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, DiskLane
+from runtimes.cri.operations.flow import Disk, DiskLane, trouble_of
 
 _log: Final = structlog.get_logger("runtime")
 
@@ -73,11 +74,11 @@ class PodDirectoriesOnDisk:
             volumes.tell(ReleaseVolumes(uid=uid, reply_to=gone, unless_wanted=True))
 
     def _remove(self, uid: PodUid, directory: str) -> None:
-        job: DiskJob[object] = DiskJob(partial(remove_unless_held, directory), DiskLane.REMOVALS)
-        self._disk.start(job, partial(self._removed, uid))
+        work = partial(remove_unless_held, directory)
+        self._disk.start(DiskLane.REMOVALS, work, partial(self._removed, uid))
 
     def _removed(self, uid: PodUid, outcome: object) -> None:
-        trouble = outcome.message if isinstance(outcome, DiskFailure) else str(outcome)
+        trouble = trouble_of(outcome) if isinstance(outcome, Failure) else str(outcome)
         if not trouble:
             self._troubles.pop(uid, None)
             _log.info("files of a pod that is gone are removed", uid=uid)

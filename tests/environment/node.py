@@ -29,6 +29,7 @@ from sources.http.source import HTTP_SOURCE
 from stores.statuses.rendering import render_status
 from tests.environment.cluster import NODE, Cluster
 from tests.environment.files import Directory, Url
+from tests.environment.lanes import SteppedLanes
 from tests.environment.machine import Machine, Witness
 from tests.environment.origins import FromCluster, FromDirectory, FromUrl, Origin
 from tests.environment.outside import Outside
@@ -41,7 +42,8 @@ from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
 from tests.support.questions import describe_source, describe_statuses
-from tests.support.volumes.plain_writers import NoMounts, PlainWriters
+from tests.support.volumes.no_mounts import NoMounts
+from volumes.making.lanes import SIZES
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +289,7 @@ class Node:
             url=self.url.edges(),
             cluster=self.cluster.edges() if self.cluster is not None else None,
             machine=MadeUpMachine(),
-            writers=PlainWriters(),
+            volume_lanes=SteppedLanes(SIZES, self._in_this_life),
             mounts=NoMounts(),
             **self.runtime.edges(self._in_this_life),
         )

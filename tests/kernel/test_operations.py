@@ -20,7 +20,6 @@ from kernel import (
     Failure,
     GivenUpError,
     Key,
-    Lane,
     LateError,
     OnExhausted,
     Operation,
@@ -37,9 +36,9 @@ from kernel import (
     job,
     wait_for,
 )
-from kernel.lanes import Piece
 from kernel.steps import AskStep
 from messages.units import Seconds
+from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.stage import Stage, stage_for
 
 ENGINE: Final = Key[Any]("engine")
@@ -676,71 +675,53 @@ def test_who_is_given_up_in_the_line_leaves_it(play: Play) -> None:
 # --- jobs ---------------------------------------------------------------------------------------------
 
 
-class Hand(Lane):
-    """A lane whose only thread is the test."""
-
-    def __init__(self) -> None:
-        super().__init__("hand", 1)
-        self.pieces: list[Piece] = []
-        self.abandoned: list[Piece] = []
-
-    @override
-    def start(
-        self, work: Callable[[], object], done: Callable[[Any], None], turn: object = None
-    ) -> Piece:
-        self.pieces.append(Piece(self, work, done, turn))
-        return self.pieces[-1]
-
-    @override
-    def abandon(self, piece: Piece) -> None:
-        self.abandoned.append(piece)
-
-    def works(self) -> None:
-        """Do the first piece."""
-        piece = self.pieces.pop(0)
-        piece.done(piece.work())
+def held_lanes() -> HandLanes:
+    """Return lanes in which jobs wait for the test."""
+    lanes = HandLanes()
+    lanes.is_paused = True
+    return lanes
 
 
 def test_a_job_returns_what_its_work_returns_and_raises_what_it_raises(play: Play) -> None:
     def fails() -> None:
         raise OSError("no space")
 
-    lane = Hand()
-    play.begin(job(lambda: "done", lane))
-    play.begin(job(fails, lane))
+    lanes = held_lanes()
+    play.begin(job(lambda: "done", lanes[0]))
+    play.begin(job(fails, lanes[0]))
     for _ in range(2):
-        lane.works()
+        lanes.work_one()
     play.stage.settle()
     assert play.ends[0] == "done"
     assert str(play.ends[1].error) == "no space"
 
 
 def test_a_bug_in_a_job_says_its_type_alone(play: Play) -> None:
-    lane = Hand()
-    play.begin(job(partial(dict[str, str]().__getitem__, "hunter2"), lane))
+    lanes = held_lanes()
+    play.begin(job(partial(dict[str, str]().__getitem__, "hunter2"), lanes[0]))
     with capture_logs() as logs:
-        lane.works()
+        lanes.work_one()
     play.stage.settle()
     assert str(play.ends[0].error) == "failed with KeyError"
     assert "hunter2" not in repr(logs)
 
 
 def test_the_time_of_a_job_counts_from_when_a_thread_is_at_it(play: Play) -> None:
-    lane = Hand()
-    play.begin(job(lambda: "done", lane, Seconds(5.0)))
+    lanes = held_lanes()
+    play.begin(job(lambda: "done", lanes[0], Seconds(5.0)))
     play.stage.advance(60.0)
     assert play.ends == []
-    lane.pieces[0].has_begun = True
+    lanes.begin()
     play.stage.advance(10.0)
     assert isinstance(play.ends[0].error, LateError)
-    assert lane.abandoned == lane.pieces
+    assert lanes.abandoned == lanes.begun
 
 
 def test_a_job_of_which_nobody_waits_any_more_is_abandoned(play: Play) -> None:
-    lane = Hand()
-    purpose = play.begin(job(lambda: "done", lane))
+    lanes = held_lanes()
+    purpose = play.begin(job(lambda: "done", lanes[0]))
     play.does(lambda engine: engine.work.drop(purpose))
-    assert lane.abandoned == lane.pieces
+    assert lanes.abandoned == lanes.begun
 
 
 # --- what operations yield ----------------------------------------------------------------------------

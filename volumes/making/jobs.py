@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias, cast
 
+from kernel import BugError, Failure, InFlight, Lanes
 from messages.pods import PodUid
 from messages.units import Seconds
 from volumes.making.foreign import ForeignVolume
@@ -100,22 +101,24 @@ class VolumeJob:
 
     lane: VolumeLane
     work: Callable[[], VolumeOutcome] = field(repr=False)
-    is_running: bool = False
-    """A thread has begun it."""
+    in_flight: InFlight | None = field(default=None, repr=False)
+    """Says whether a thread has begun it."""
     seen_at: Seconds | None = None
     """When its actor saw first that a thread has begun it."""
     is_hanging: bool = False
     """It was running for longer than anybody waits. It may end all the same."""
     outcome: VolumeOutcome | None = None
 
+    def note(self, outcome: object) -> None:
+        """Note what came of the work, on the thread that did it."""
+        match outcome:
+            case Failure(error=BugError(kind=kind)):
+                self.outcome = VolumeJobFailure(f"the agent has a bug: {kind}")
+            case Failure(error=error):
+                self.outcome = VolumeJobFailure(str(error) or type(error).__name__)
+            case _:
+                self.outcome = cast("VolumeOutcome", outcome)
 
-class VolumeWriters(Protocol):
-    """Who does jobs. It belongs to the process."""
 
-    def start(self, job: VolumeJob, ended: Callable[[], None]) -> None:
-        """Begin ``job``, or have it wait for its turn. ``ended`` is called, on any thread, after that."""
-        ...
-
-    def give_up(self, job: VolumeJob) -> None:
-        """Let others take the place of a job that hangs: the jobs behind it go on."""
-        ...
+VolumeLanes: TypeAlias = Lanes[VolumeLane]
+"""Who does jobs. They belong to the process."""

@@ -12,7 +12,7 @@ from runtimes.cri.operations.flow import DiskLane, on_disk
 T = TypeVar("T")
 
 JOB_DEADLINE: Final = Seconds(90.0)
-"""A job may take a minute, as long as a credential plugin has."""
+"""From when a thread is at a job: it may take a minute, as long as a credential plugin has."""
 RECORDS: Final = "image records"
 """The turn of work on the file of records, which is done one after the other."""
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from google.protobuf.message import Message
 
-from kernel import Failure, LateError, Operation, StepError, gather, wait_for
+from kernel import BusyError, Failure, Lanes, Operation, StepError, gather, wait_for
 from messages.units import Seconds
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
 
@@ -63,6 +63,17 @@ class DiskLane(StrEnum):
     IMAGES = "images"
     """A few threads of their own: a plugin that hangs keeps no pod from its files."""
 
+    @property
+    def is_due_anyway(self) -> bool:
+        """Whether its jobs are done though nobody waits for them any more: else something would be left."""
+        return self in {DiskLane.REMOVALS, DiskLane.CGROUP_REMOVALS}
+
+
+Disk: TypeAlias = Lanes[DiskLane]
+"""Where work is done that may block. It belongs to the process."""
+
+IN_PROGRESS: Final = "the disk has not answered an earlier attempt yet"
+
 
 @dataclass(frozen=True, slots=True)
 class DiskJob(Generic[T_co]):
@@ -70,38 +81,18 @@ class DiskJob(Generic[T_co]):
 
     work: Callable[[], T_co] = field(repr=False)
     lane: DiskLane = DiskLane.FILES
-    key: str = ""
-    """What it is about: while one job with this key is being done, another one fails at once. Empty for a job
-    that may be done beside any other."""
     turn: str = ""
-    """Jobs of the same turn are done one after the other, in the order in which they were begun, whatever
-    their lanes are. One that has to wait takes no thread. Empty for a job that needs not wait for others."""
+    """What it is about. Jobs of the same turn are done one after the other, in the order in which they were
+    begun, whatever their lanes are. One that has to wait takes no thread. Empty for a job that may be done
+    beside any other."""
+    waits: bool = True
+    """Whether it waits for its turn. Else it fails at once while another job of the turn has not ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiskFailure:
-    """A job on the disk did not return."""
-
-    message: str
-
-
-class Disk(Protocol):
-    """Where work is done that may block."""
-
-    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        """Begin ``job``. ``done`` hears what came of it once, as ``result_of`` says, on any thread."""
-        ...
-
-
-def result_of(work: Callable[[], object]) -> object:
-    """Return the result of ``work``, or what kept it from having one."""
-    try:
-        return work()
-    except (OSError, DiskError) as error:
-        return DiskFailure(str(error) or type(error).__name__)
-    except Exception as error:  # noqa: BLE001  # a bug: whoever waits must hear of it all the same
-        # Its text may show a value that is nobody's business.
-        return DiskFailure(f"failed with {type(error).__name__}")
+def trouble_of(failure: Failure) -> str:
+    """Return why a job has no result, for people."""
+    error = failure.error
+    return IN_PROGRESS if isinstance(error, BusyError) else str(error) or type(error).__name__
 
 
 def call(rpc: Rpc[ReplyT]) -> Operation[ReplyT]:
@@ -135,19 +126,19 @@ def unless_gone(flow: Operation[T]) -> Operation[T | None]:
 def on_disk(
     work: Callable[[], T],
     lane: DiskLane = DiskLane.FILES,
-    key: str = "",
     turn: str = "",
     within: Seconds | None = None,
+    *,
+    waits: bool = True,
 ) -> Operation[T]:
     """Do ``work`` on a thread that may block, and return its result.
 
-    Raises ``DiskError``, also if nothing has come of it ``within`` seconds. Then it may go on.
+    Raises ``DiskError``, also if nothing has come of it ``within`` seconds after a thread was at it. Then it
+    may go on.
     """
+    job = DiskJob(work, lane, turn, waits)
     try:
-        outcome = yield from wait_for(DiskJob(work, lane, key, turn), within)
-    except LateError as error:
-        raise DiskError(str(error)) from None
-    if isinstance(outcome, DiskFailure):
-        raise DiskError(outcome.message)
-    result: T = outcome
+        result: T = yield from wait_for(job, within)
+    except (OSError, StepError) as error:
+        raise DiskError(trouble_of(Failure(error))) from None
     return result

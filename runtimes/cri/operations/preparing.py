@@ -55,8 +55,8 @@ def prepared(
         variables=environment.variables,
     )
     mounts = container_mounts(pod, request.container, request.attempt, node, given)
-    key = f"{pod.uid}/{request.container.get('name')}"
-    trouble = yield from on_disk(partial(carry_out, mounts.tasks), key=key)
+    turn = f"{pod.uid}/{request.container.get('name')}"
+    trouble = yield from on_disk(partial(carry_out, mounts.tasks), turn=turn, waits=False)
     if trouble:
         raise ConfigRefusedError(trouble, kind=RuntimeFailureKind.CONFIG)
     place = yield from on_cgroups(partial(around.cgroups.ensure, pod), pod.uid)

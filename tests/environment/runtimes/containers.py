@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from typing_extensions import override
 
 from agent.edges import ContainerEdges
-from runtimes.cri.operations.flow import DiskJob
+from runtimes.cri.disk_lanes import SIZES
+from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcOutcome
 from tests.environment.health import COMMAND, Answer, Health, question_of
+from tests.environment.lanes import SteppedLanes
 from tests.environment.machine import NOBODYS, Instance, Machine, Witness
 from tests.environment.outside import Outside
 from tests.environment.probing import loops
 from tests.environment.runtimes.runtime import InThisLife, Runtime
-from tests.support.cri.cri_stage import DiskAtOnce
 from tests.support.cri.fake_cri import FakeCri
 from tests.support.cri.fake_wire import TOO_LATE, FakeCall, FakeWire
 from tests.support.files.power import DiskTrouble
@@ -30,22 +30,19 @@ UNTOUCHED: Final = "docker.io/library/busybox:1.38"
 """An image of the machine that nobody pulls. After a pull whose end nobody knows, a pod has to pull."""
 
 
-class CountedDisk(DiskAtOnce):
-    """Does jobs where they are begun, and counts them. They fail as ``trouble`` says."""
+class CountedDisk:
+    """What is known of the disk in all lives of the agent."""
 
     def __init__(self) -> None:
         self.jobs = 0
         self.trouble = DiskTrouble()
 
-    @override
-    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
+    def lanes(self, in_this_life: InThisLife) -> Disk:
+        """Return who does the work on it in this life."""
+        return SteppedLanes(SIZES, in_this_life, self.trouble, self._count)
+
+    def _count(self) -> None:
         self.jobs += 1
-
-        def work() -> object:
-            self.trouble.strike()
-            return job.work()
-
-        super().start(replace(job, work=work), done)
 
 
 class AskedCri(FakeCri):
@@ -117,7 +114,7 @@ class InContainers(Runtime):
         wire = self._wire = OutsideWire(self.service, in_this_life)
         wire.is_there = was_there
         containers = ContainerEdges(
-            wire=lambda _: wire, disk=self.disk, hook_sockets=HandMadeSockets()
+            wire=lambda _: wire, disk=self.disk.lanes(in_this_life), hook_sockets=HandMadeSockets()
         )
         return {"containers": containers, "probe_loop": loops(self._ask_over, in_this_life)}
 

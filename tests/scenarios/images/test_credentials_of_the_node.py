@@ -142,14 +142,14 @@ def test_the_nodes_file_is_read_for_each_pull(folder: Path) -> None:
 def test_a_file_system_that_hangs_holds_a_pull_up_for_a_while_only(folder: Path) -> None:
     with image_stage(options=options(folder, with_plugin=False)) as stage:
         stage.service.offer(APP)
-        stage.jobs.hang = True
+        stage.jobs.hangs = True
         stage.ask(APP)
         stage.play.advance(89.0)
         assert stage.answered() == {}
         stage.service.holds_pulls = True
         stage.play.advance(11.0)
-        (late,) = stage.jobs.hanging
-        late("what nobody waits for any more")
+        (late,) = stage.jobs.waiting
+        late.do()
         stage.play.settle()
         stage.service.let_go()
         stage.play.settle()

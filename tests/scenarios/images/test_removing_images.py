@@ -224,9 +224,9 @@ def test_a_file_system_that_hangs_is_given_up_until_the_next_time() -> None:
         stage.service.store("a", size=50_000)
         seen(stage)
         stage.space = FULL
-        stage.jobs.hang = True
+        stage.jobs.hangs = True
         stage.play.advance(300.0)
-        stage.jobs.hang = False
+        stage.jobs.hangs = False
         stage.play.advance(600.0)
         assert stage.service.removals() == ids("a")
 

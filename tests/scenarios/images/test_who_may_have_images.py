@@ -108,12 +108,12 @@ def test_an_image_that_anybody_can_pull_is_everybodys() -> None:
 def test_an_image_that_is_pulled_while_others_are_looked_at_stays_somebodys() -> None:
     garbage = GarbageOptions(high_percent=85)
     with image_stage(options=replace(options(), garbage=garbage)) as stage:
-        stage.jobs.hang = True
+        stage.jobs.hangs = True
         stage.play.advance(300.0)
-        (measured,) = stage.jobs.hanging
-        stage.jobs.hang = False
+        (measured,) = stage.jobs.waiting
+        stage.jobs.hangs = False
         pulled_by_alice(stage)
-        measured(stage.space)
+        measured.do()
         stage.play.settle()
         assert not finds(stage, THIEF)
         assert finds(stage, WEB, ALICE)

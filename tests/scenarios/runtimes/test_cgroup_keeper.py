@@ -58,14 +58,14 @@ def test_many_pods_that_come_at_once_are_added_up_once(stage: CgroupStage) -> No
 
 
 def test_pods_that_come_meanwhile_are_added_up_after_that(stage: CgroupStage) -> None:
-    stage.work.holds = True
+    stage.work.is_paused = True
     stage.list(ONE)
     stage.play.advance(0.2)
     stage.change(Op.ADD, TWO)
     stage.play.advance(5.0)
-    assert len(stage.work.held) == 1
-    stage.work.release()
-    stage.work.holds = False
+    assert len(stage.work.waiting) == 1
+    stage.work.work()
+    stage.work.is_paused = False
     stage.play.advance(0.2)
     assert stage.shares() == "2048"
 
@@ -162,35 +162,35 @@ def second_look(stage: CgroupStage) -> None:
     stage.cgroups.ensure(GONE)
     stage.list()
     stage.play.advance(10.5)
-    stage.work.holds = True
+    stage.work.is_paused = True
     stage.play.advance(10.0)
-    assert stage.work.held
+    assert stage.work.waiting
 
 
 def test_a_pod_that_comes_during_the_second_look_keeps_its_cgroup(stage: CgroupStage) -> None:
     second_look(stage)
     stage.change(Op.ADD, GONE)
-    stage.work.holds = False
-    stage.work.release()
+    stage.work.is_paused = False
+    stage.work.work()
     stage.play.advance(1.0)
     assert stage.has_cgroup(GONE)
 
 
 def test_a_pod_whose_start_comes_before_the_removal_keeps_its_cgroup(stage: CgroupStage) -> None:
     second_look(stage)
-    stage.work.release_one()
+    stage.work.work_one()
     stage.play.advance(0.1)
-    assert [job.lane for job, _ in stage.work.held] == [DiskLane.CGROUP_REMOVALS]
+    assert [job.lane for job in stage.work.waiting] == [DiskLane.CGROUP_REMOVALS]
     stage.cgroups.ensure(GONE)
-    stage.work.release()
+    stage.work.work()
     assert stage.has_cgroup(GONE)
 
 
 def test_a_runtime_that_goes_during_the_second_look_leaves_all_as_it_is(stage: CgroupStage) -> None:
     second_look(stage)
     stage.leave()
-    stage.work.holds = False
-    stage.work.release()
+    stage.work.is_paused = False
+    stage.work.work()
     stage.play.advance(200.0)
     assert stage.has_cgroup(GONE)
 

@@ -62,10 +62,10 @@ def test_what_is_deleted_of_a_pod_that_goes_is_not_made_again(volumes: VolumeSta
     pod = pod_with("web", CONFIG)
     volumes.wants(pod)
     shutil.rmtree(volumes.place(pod, "configmap", "c"))
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     volumes.passes(LOOKS_EVERY)
     volumes.release_again(pod)
-    volumes.writers.is_paused = False
+    volumes.lanes.is_paused = False
     volumes.writes()
     volumes.passes(LOOKS_EVERY)
     assert volumes.gone.drain() == [VolumesGone(uid=pod.uid)]

@@ -13,7 +13,7 @@ from actors.volumes.keeper import VOLUME_KEEPER
 from messages.objects import ObjectKind
 from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
-from tests.support.cri.cri_stage import DiskAtOnce
+from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.volumes.mounting import mounting
 from tests.support.volumes.reading import mode_of
 from tests.support.volumes.volume_stage import (
@@ -150,7 +150,7 @@ def test_the_directory_of_an_unknown_pod_stays_while_what_is_mounted_in_it_is_in
     mounted.wants(pod)
     mounted.next_process()  # which knows of no such pod
     keeper = mounted.play.port(VOLUME_KEEPER)
-    directories = PodDirectoriesOnDisk(str(mounted.root), DiskAtOnce(), lambda: keeper)
+    directories = PodDirectoriesOnDisk(str(mounted.root), HandLanes(), lambda: keeper)
     held = os.open(mounted.place(pod, "empty-dir", "m"), os.O_RDONLY)
     try:
         directories.remove(pod.uid)

@@ -19,7 +19,7 @@ from messages.objects import ObjectKind, ReadVerdict
 from messages.pods import JsonObject
 from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay
 from tests.support.crash_matrix import CrashPointError
-from tests.support.volumes.plain_writers import NoMounts
+from tests.support.volumes.no_mounts import NoMounts
 from tests.support.volumes.volume_stage import (
     VolumeStage,
     pod_with,
@@ -77,20 +77,20 @@ def test_a_path_of_the_node_that_is_not_what_it_should_be_is_looked_at_again(
 def test_a_file_system_that_does_not_answer_keeps_its_pod_waiting_and_nobody_else(
     volumes: VolumeStage,
 ) -> None:
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     stuck = pod_with("stuck", HOST)
     volumes.wants(stuck)
-    volumes.writers.begin()
+    volumes.lanes.begin()
     volumes.passes(34.0)
     assert volumes.seen(stuck).pending == {"h"}
     volumes.passes(5.0)
     assert volumes.seen(stuck).troubles["h"].message == "the file system does not answer"
-    assert [each.lane for each in volumes.writers.given_up] == [VolumeLane.NODE]
+    assert [each.lane for each in volumes.lanes.abandoned] == [VolumeLane.NODE]
     assert volumes.releases(stuck) == []
-    hanging = volumes.writers.waiting.pop(0)
+    hanging = volumes.lanes.waiting.pop(0)
     volumes.writes()
     assert volumes.gone.drain() == [VolumesGone(uid=stuck.uid)]
-    volumes.writers.waiting.append(hanging)
+    volumes.lanes.waiting.append(hanging)
     volumes.writes()
     assert volumes.wants(stuck).pending == {"h"}
 
@@ -98,16 +98,16 @@ def test_a_file_system_that_does_not_answer_keeps_its_pod_waiting_and_nobody_els
 def test_a_write_that_hangs_holds_up_the_release_of_its_pod_for_half_a_minute_and_not_longer(
     volumes: VolumeStage,
 ) -> None:
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     stuck = pod_with("stuck", EMPTY)
     volumes.wants(stuck)
-    volumes.writers.begin()
+    volumes.lanes.begin()
     volumes.releases(stuck)
     volumes.passes(29.0)
-    assert volumes.writers.lanes == [VolumeLane.DISK]  # it may still write what would be removed
+    assert volumes.lanes.lanes == [VolumeLane.DISK]  # it may still write what would be removed
     volumes.passes(10.0)
-    assert volumes.writers.lanes == [VolumeLane.DISK, VolumeLane.REMOVALS]
-    del volumes.writers.waiting[0]
+    assert volumes.lanes.lanes == [VolumeLane.DISK, VolumeLane.REMOVALS]
+    del volumes.lanes.waiting[0]
     volumes.writes()
     assert volumes.gone.drain() == [VolumesGone(uid=stuck.uid)]
 
@@ -119,15 +119,15 @@ def test_a_disk_that_takes_nothing_leaves_the_old_files_and_is_tried_again(
     pod = pod_with("web", SECRET)
     volumes.wants(pod)
     volumes.passes(1.0)
-    volumes.writers.trouble = "No space left on device"
+    volumes.lanes.trouble = "No space left on device"
     volumes.puts(PW, "pw", user="you")
     assert volumes.seen(pod).troubles["s"].message == "No space left on device"
     assert volumes.files(pod, "secret", "s") == {"user": b"me"}
-    jobs = len(volumes.writers.lanes)
+    jobs = len(volumes.lanes.lanes)
     volumes.passes(10.0)
-    assert len(volumes.writers.lanes) - jobs == 3
+    assert len(volumes.lanes.lanes) - jobs == 3
     assert len(volumes.said()) == 1
-    volumes.writers.trouble = ""
+    volumes.lanes.trouble = ""
     volumes.passes(60.0)
     assert not volumes.seen(pod).troubles
     assert volumes.files(pod, "secret", "s") == {"user": b"you"}
@@ -176,9 +176,9 @@ def test_a_pod_of_the_same_uid_has_its_volumes_after_those_of_the_earlier_one_ar
     pod = pod_with("web", EMPTY)
     volumes.wants(pod)
     (volumes.place(pod, "empty-dir", "e") / "old").touch()
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     volumes.releases(pod)
-    volumes.writers.is_paused = False
+    volumes.lanes.is_paused = False
     worker = volumes.wants_again(pod)
     volumes.writes()
     volumes.gone.expect(VolumesGone(uid=pod.uid))
@@ -241,14 +241,14 @@ def test_a_crash_after_any_step_changes_nothing(
     volumes: VolumeStage, step: int, *, is_paused: bool
 ) -> None:
     count = 0
-    volumes.writers.is_paused = is_paused
+    volumes.lanes.is_paused = is_paused
 
     def between() -> None:
         nonlocal count
         if count == step:
             volumes.crashes()
-            volumes.writers.is_paused = False
-            volumes.writers.work()
+            volumes.lanes.is_paused = False
+            volumes.lanes.work()
         count += 1
 
     assert _story(volumes, between) == EXPECTED
@@ -326,14 +326,14 @@ def test_a_crash_while_a_write_is_taken_in_leaves_no_object_unseen(volumes: Volu
 def test_what_is_made_while_the_keeper_is_down_is_taken_in_by_its_next_life(
     volumes: VolumeStage,
 ) -> None:
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     pod = pod_with("web", EMPTY)
     assert volumes.wants(pod).pending == {"e"}
     volumes.play.system.crash(VOLUME_KEEPER.path)
-    volumes.writers.work()
+    volumes.lanes.work()
     volumes.passes(1.0)
     assert volumes.seen(pod).volumes.keys() == {"e"}
-    assert volumes.writers.lanes == [VolumeLane.DISK]
+    assert volumes.lanes.lanes == [VolumeLane.DISK]
 
 
 def test_nothing_is_told_of_what_is_in_files(volumes: VolumeStage) -> None:

@@ -74,10 +74,10 @@ def test_a_pod_that_comes_while_they_are_looked_for_keeps_its_volumes(
     volumes: VolumeStage,
 ) -> None:
     leave_behind(volumes, WEB, DB)
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     all_listed(volumes)
     volumes.wants_again(WEB)
-    volumes.writers.is_paused = False
+    volumes.lanes.is_paused = False
     volumes.writes()
     assert there(volumes) == {WEB.uid}
     assert volumes.seen(WEB).volumes.keys() == {"e", "c"}
@@ -85,9 +85,9 @@ def test_a_pod_that_comes_while_they_are_looked_for_keeps_its_volumes(
 
 def test_what_is_found_is_taken_away_by_the_next_life_too(volumes: VolumeStage) -> None:
     leave_behind(volumes, WEB)
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     all_listed(volumes)
-    volumes.writers.is_paused = False
+    volumes.lanes.is_paused = False
     volumes.crashes()
     volumes.writes()
     assert there(volumes) == set()

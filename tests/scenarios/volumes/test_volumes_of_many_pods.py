@@ -39,7 +39,7 @@ def test_many_pods_that_show_one_secret_have_turns_and_others_are_heard_between_
 def test_outcomes_that_come_together_are_taken_in_over_several_turns(
     volumes: VolumeStage, pods: list[Pod]
 ) -> None:
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     value = volumes.puts(PW, "pw", user="you")
     volumes.writes()
     assert all([*volumes.seen(pod).shown.values()] == [value.resource_version] for pod in pods)

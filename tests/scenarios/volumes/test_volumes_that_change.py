@@ -93,14 +93,14 @@ def test_what_changes_while_a_write_is_under_way_is_written_next(volumes: Volume
     pod = pod_with("web", SECRET)
     volumes.wants(pod)
     volumes.passes(1.0)
-    volumes.writers.is_paused = True
+    volumes.lanes.is_paused = True
     volumes.puts(PW, "pw", n="2")
     volumes.puts(PW, "pw", n="3")
     newest = volumes.puts(PW, "pw", n="4")
-    assert len(volumes.writers.waiting) == 1
+    assert len(volumes.lanes.waiting) == 1
     volumes.writes()
     assert volumes.files(pod, "secret", "s") == {"n": b"2"}
-    volumes.writers.is_paused = False
+    volumes.lanes.is_paused = False
     volumes.passes(0.2)
     assert volumes.files(pod, "secret", "s") == {"n": b"4"}
     assert [*volumes.seen(pod).shown.values()] == [newest.resource_version]
@@ -133,10 +133,10 @@ def test_another_version_of_a_pod_that_shows_nothing_of_itself_writes_nothing(
     pod = pod_with("web", SECRET, {"name": "e", "emptyDir": {}})
     volumes.wants(pod)
     volumes.passes(1.0)
-    jobs = len(volumes.writers.lanes)
+    jobs = len(volumes.lanes.lanes)
     volumes.wants(labelled(pod, tier="db"))
     volumes.passes(1.0)
-    assert len(volumes.writers.lanes) == jobs
+    assert len(volumes.lanes.lanes) == jobs
 
 
 def test_a_new_pod_waits_for_a_read_of_its_own_and_is_never_given_what_was_known_before_it(
@@ -224,7 +224,7 @@ def test_volumes_are_written_on_the_threads_that_are_for_them(volumes: VolumeSta
     memory = {"name": "m", "emptyDir": {"medium": "Memory"}}
     volumes.wants(pod_with("web", SECRET, CONFIG, host, memory, {"name": "e", "emptyDir": {}}))
     memory_lane, disk, node = VolumeLane.MEMORY, VolumeLane.DISK, VolumeLane.NODE
-    assert sorted(volumes.writers.lanes) == sorted([memory_lane, disk, node, memory_lane, disk])
+    assert sorted(volumes.lanes.lanes) == sorted([memory_lane, disk, node, memory_lane, disk])
 
 
 def test_volumes_that_nothing_happens_to_cost_one_look_a_minute_at_all_of_them(
@@ -234,9 +234,9 @@ def test_volumes_that_nothing_happens_to_cost_one_look_a_minute_at_all_of_them(
     for name in ("web", "db", "mail"):
         volumes.wants(pod_with(name, SECRET, {"name": "e", "emptyDir": {}}))
     volumes.passes(20.0)
-    made = len(volumes.writers.lanes)
+    made = len(volumes.lanes.lanes)
     volumes.passes(3600.0)
-    assert volumes.writers.lanes[made:] == [VolumeLane.DISK] * 60
+    assert volumes.lanes.lanes[made:] == [VolumeLane.DISK] * 60
     assert volumes.described().writes == 3
 
 

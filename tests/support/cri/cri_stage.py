@@ -9,8 +9,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from typing_extensions import override
-
 from kernel import Key, Port, Runtime
 from messages.node import RuntimeHasNews
 from messages.pod_runtime import (
@@ -51,13 +49,14 @@ from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
-from runtimes.cri.operations.flow import Disk, DiskJob, result_of
+from runtimes.cri.operations.flow import Disk
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import Wire
 from tests.support.builders import make_pod
 from tests.support.cri.fake_cri import FakeCri
 from tests.support.cri.fake_machine import FakeMachine
 from tests.support.cri.fake_wire import FAKE_CRI, Errand, FakeCriDesk, FakeWire
+from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, StagedActor, stage_for
 from tests.support.runtimes.hollow_stage import container_of
@@ -65,14 +64,6 @@ from tests.support.runtimes.hollow_stage import container_of
 IMAGE: Final = "docker.io/library/busybox:1.37"
 NO_CGROUPS: Final = CgroupOptions(per_qos=False)
 IMAGES: Final = ImageOptions(garbage=GarbageOptions(high_percent=100))
-
-
-class DiskAtOnce(Disk):
-    """Does jobs where they are begun."""
-
-    @override
-    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        done(result_of(job.work))
 
 
 class CriParts:
@@ -85,7 +76,7 @@ class CriParts:
         self.news: Probe[RuntimeHasNews] = Probe()
         """What is told to who reports the Node."""
         self._wire = wire
-        self._disk = disk or DiskAtOnce()
+        self._disk = disk or HandLanes()
         self.node = CriNode(
             name="node",
             root_dir=str(folder / "root"),

@@ -22,7 +22,7 @@ from runtimes.container_runtime import (
     RuntimeOutcome,
     RuntimeRequest,
 )
-from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.images.image_messages import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.cri.wire.grpc_wire import GrpcWire
@@ -88,7 +88,7 @@ def live_cri(
     socket: Path, folder: Path, prepare: Callable[[CriParts], object] = lambda _: None
 ) -> Iterator[LiveCri]:
     """Run the runtime of the socket for the ``with`` block."""
-    wire, disk = GrpcWire(socket), DiskThreads()
+    wire, disk = GrpcWire(socket), disk_lanes()
     parts = CriParts(folder, wire, disk)
     prepare(parts)
 

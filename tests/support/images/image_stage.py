@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-
-from typing_extensions import override
 
 from kernel import Runtime
 from messages.events import PostEvent
@@ -30,26 +28,11 @@ from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions, PullOptions
-from runtimes.cri.operations.flow import Disk, DiskJob, result_of
 from tests.support.builders import make_pod
 from tests.support.images.image_service import ImageService
+from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, stage_for
-
-
-class JobsAtOnce(Disk):
-    """Does jobs where they are begun, unless they hang."""
-
-    def __init__(self) -> None:
-        self.hang = False
-        self.hanging: list[Callable[[object], None]] = []
-
-    @override
-    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        if self.hang:
-            self.hanging.append(done)
-        else:
-            done(result_of(job.work))
 
 
 def pod_with(name: str = "web", *secrets: str) -> Pod:
@@ -79,7 +62,7 @@ class ImageStage:
         self.space = DiskSpace(100_000, 100_000)
         """Of the images' file system."""
         self.memory = ImageMemory.of(options)
-        self.jobs = JobsAtOnce()
+        self.jobs = HandLanes()
         self.answers: Probe[RuntimeAnswered] = Probe()
         self.events: Probe[PostEvent] = Probe()
         self.play = stage_for(

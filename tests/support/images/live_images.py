@@ -16,7 +16,7 @@ from runtimes.container_runtime import (
     RuntimeAnswered,
     RuntimeOutcome,
 )
-from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
@@ -59,7 +59,7 @@ class LiveImages:
 def live_images(socket: Path, options: ImageOptions | None = None) -> Iterator[LiveImages]:
     """Start the keeper of images of the runtime at ``socket`` for the ``with`` block."""
     options = options or ImageOptions()
-    wire, disk, memory = GrpcWire(socket), DiskThreads(), ImageMemory.of(options)
+    wire, disk, memory = GrpcWire(socket), disk_lanes(), ImageMemory.of(options)
 
     def make() -> ImageKeeper:
         ports = ImagePorts(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from typing_extensions import override
@@ -19,38 +18,12 @@ from runtimes.cgroups.v1_tree import V1Tree
 from runtimes.container_runtime import FollowContainers, PodContainersAre, RuntimeIsAway
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
 from runtimes.cri.messages import ForgetPodsBut
-from runtimes.cri.operations.flow import DiskJob, DiskLane
+from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.stage import Stage, stage_of
 from tests.support.runtimes.cgroup_model import CgroupModel
 from tests.support.runtimes.logging_runtime import LoggingRuntime, PodsOfNode
 
 OPTIONS = CgroupOptions(capacity={"cpu": 4000, "memory": 2**33})
-
-
-class WorkAtHand:
-    """Does work at once, or when the test says so."""
-
-    def __init__(self) -> None:
-        self.holds = False
-        self.held: deque[tuple[DiskJob[object], Callable[[object], None]]] = deque()
-        self.done = 0
-
-    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        assert job.lane in {DiskLane.CGROUPS, DiskLane.CGROUP_REMOVALS}
-        self.held.append((job, done))
-        if not self.holds:
-            self.release()
-
-    def release(self) -> None:
-        """Do what was held."""
-        while self.held:
-            self.release_one()
-
-    def release_one(self) -> None:
-        """Do what was held first."""
-        job, done = self.held.popleft()
-        self.done += 1
-        done(job.work())
 
 
 class RuntimeOfPods(Port[FollowContainers | ForgetPodsBut]):
@@ -77,7 +50,7 @@ class CgroupStage:
         self.model = CgroupModel()
         self.model.mount_v1("cpu", "memory")
         self.cgroups = PodCgroups(OPTIONS, V1Tree(self.model, self.model.mounts))
-        self.work = WorkAtHand()
+        self.work = HandLanes()
         self.pods, self.runtime = PodsOfNode(), RuntimeOfPods()
         self.pods.have_listed = False
 

@@ -25,7 +25,7 @@ from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
-from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
@@ -66,7 +66,7 @@ class CriStage:
         """Begin as a new process does: with a connection of its own, and without memories."""
         self.memory = CriMemory()
         self.wire = GrpcWire(self.containerd.socket)
-        self._disk = DiskThreads()
+        self._disk = disk_lanes()
         self._images = ImageMemory.of()
         actors: list[StagedActor] = [
             (IMAGE_KEEPER, lambda _: self._image_keeper()),

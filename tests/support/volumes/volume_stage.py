@@ -25,10 +25,11 @@ from messages.volume_state import DescribeVolumes, VolumesDescribed
 from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesAre, WantVolumes
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import CrashPointError
+from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
 from tests.support.pod_lives.plain_objects import PlainObjects
-from tests.support.volumes.plain_writers import NoMounts, PlainWriters
+from tests.support.volumes.no_mounts import NoMounts
 from tests.support.volumes.reading import seen_in
 from volumes.making.maker import VolumeMaker
 from volumes.making.teardown import Teardowns
@@ -47,7 +48,7 @@ class VolumeStage:
         self.root = root
         self.calls = calls or NoMounts()
         self.objects = PlainObjects()
-        self.writers = PlainWriters()
+        self.lanes = HandLanes()
         self.events: Probe[PostEvent] = Probe()
         self.tokens: Probe[TokensMessage] = Probe()
         self.has_tokens = True
@@ -77,7 +78,7 @@ class VolumeStage:
             objects={kind: self.objects.manager(kind) for kind in ObjectKind},
             tokens=self.tokens if self.has_tokens else None,
             events=self.events,
-            writers=self.writers,
+            lanes=self.lanes,
             maker=maker,
             teardowns=Teardowns(str(self.root), self.calls),
             reads_every=self.reads_every,
@@ -95,9 +96,9 @@ class VolumeStage:
         is_here = self.handled == self.crash_at
         if is_here and not self.crashes_after:
             raise CrashPointError
-        started = len(self.writers.lanes)
+        started = len(self.lanes.lanes)
         receive(message)
-        self.most_in_a_turn = max(self.most_in_a_turn, len(self.writers.lanes) - started)
+        self.most_in_a_turn = max(self.most_in_a_turn, len(self.lanes.lanes) - started)
         if is_here:
             raise CrashPointError
 
@@ -143,7 +144,7 @@ class VolumeStage:
 
     def writes(self) -> None:
         """Have threads do what waits for them."""
-        self.writers.work()
+        self.lanes.work()
         self.play.settle()
 
     def next_process(self) -> None:

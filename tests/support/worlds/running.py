@@ -47,6 +47,7 @@ from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_edges import StoreSender, StoreWatches
 from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
+from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.probe import Probe
 from tests.support.kube.calls_stage import HandWorked
 from tests.support.node.node_stage import MadeUpMachine
@@ -54,7 +55,7 @@ from tests.support.pods.status_watch import StatusWatch, in_short
 from tests.support.questions import describe_calls, describe_statuses
 from tests.support.runtimes.watched_core import ContainerWatch
 from tests.support.sources.file_source_stage import FileSourceStage
-from tests.support.volumes.plain_writers import NoMounts, PlainWriters
+from tests.support.volumes.no_mounts import NoMounts
 from tests.support.worlds.joined import MANIFESTS, NODE
 
 M = TypeVar("M")
@@ -148,7 +149,7 @@ class RunningWorld(World):
         edges = Edges(
             keep_watch=self._directory,
             cluster=cluster,
-            writers=PlainWriters(),
+            volume_lanes=HandLanes(),
             mounts=NoMounts(),
             hollow=self.watch.make_core,
         )

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from messages.pods import PodUid
+from tests.support.volumes.no_mounts import NoMounts
 from tests.support.volumes.of_drivers import DRIVER, KubeletRoot
-from tests.support.volumes.plain_writers import NoMounts
 from volumes.making.foreign import DriverRecord, ForeignVolume, driver_record
 from volumes.making.foreign_search import foreign_volumes, pods_on_disk, stage_mounts
 from volumes.making.forms import VolumePlugin

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from messages.pods import PodUid
 from tests.support.volumes.mounting import RefusingMounts
-from tests.support.volumes.plain_writers import NoMounts
+from tests.support.volumes.no_mounts import NoMounts
 from volumes.making.jobs import VolumesTornDown
 from volumes.making.teardown import Teardowns
 from volumes.mounts.mount_table import MountPoint, mounts_below

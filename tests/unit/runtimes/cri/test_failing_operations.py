@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from kernel.steps import failure_of
+from kernel.failures import failure_of
 from runtimes.cri.purposes import LookAgain
 from runtimes.cri.running_operations import as_runtime_failure
 

@@ -1,0 +1,91 @@
+"""Lanes without threads: a job is done where it is begun, or when the test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from typing_extensions import override
+
+from kernel import Failure, InFlight, Lanes, StepError
+from kernel.lanes import Done, outcome_of
+
+
+class HandJob(InFlight):
+    """Work that was begun."""
+
+    has_begun = False
+
+    def __init__(self, lane: Any, turn: Hashable, done: Callable[[], None]) -> None:
+        self.lane = lane
+        self.turn = turn
+        self.do = done
+        self.is_abandoned = False
+
+    @override
+    def abandon(self) -> None:
+        self.is_abandoned = True
+
+
+class HandLanes(Lanes[Any]):
+    """Does each job at once, on whichever thread begins it, unless it is paused or jobs hang."""
+
+    def __init__(self) -> None:
+        super().__init__("hand", {})
+        self.is_paused = False
+        """Jobs wait until ``work`` is called."""
+        self.hangs = False
+        """The same, but a thread has begun them."""
+        self.trouble = ""
+        """What every job fails for; empty if none fails."""
+        self.waiting: list[HandJob] = []
+        self.lanes: list[Any] = []
+        """Of all jobs that were begun."""
+        self.begun: list[HandJob] = []
+        self.done = 0
+
+    @override
+    def start(
+        self,
+        lane: Any,
+        work: Callable[[], object],
+        done: Done,
+        turn: Hashable | None = None,
+        *,
+        waits: bool = True,
+        is_due_anyway: bool = False,
+    ) -> InFlight:
+        def do() -> None:
+            job.has_begun = True
+            self.done += 1
+            done(Failure(StepError(self.trouble)) if self.trouble else outcome_of(work))
+
+        job = HandJob(lane, turn, do)
+        job.has_begun = self.hangs
+        self.lanes.append(lane)
+        self.begun.append(job)
+        if self.is_paused or self.hangs:
+            self.waiting.append(job)
+        else:
+            do()
+        return job
+
+    @property
+    def abandoned(self) -> list[HandJob]:
+        """The jobs that nobody waits for any more."""
+        return [job for job in self.begun if job.is_abandoned]
+
+    def begin(self) -> None:
+        """Have threads begin what waits, and hang in it."""
+        for job in self.waiting:
+            job.has_begun = True
+
+    def work(self) -> None:
+        """Do what waits."""
+        waiting, self.waiting = self.waiting, []
+        for job in waiting:
+            job.do()
+
+    def work_one(self) -> None:
+        """Do what waits first."""
+        self.waiting.pop(0).do()

@@ -1,0 +1,111 @@
+"""Work on the disk: one job that hangs holds up nothing that it need not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from kernel import BusyError, Failure, StepError
+from runtimes.cri.disk_lanes import SIZES, disk_lanes
+from runtimes.cri.operations.flow import Disk, DiskError, DiskLane, trouble_of
+from tests.support.kernel.players import Gate
+from tests.support.kernel.probe import Probe
+
+
+@pytest.fixture
+def lanes() -> Iterator[Disk]:
+    lanes = disk_lanes()
+    yield lanes
+    lanes.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (DiskError("no such file"), "no such file"),
+        (OSError(28, "No space left on device"), "[Errno 28] No space left on device"),
+        (OSError(), "OSError"),
+        (BusyError("busy"), "the disk has not answered an earlier attempt yet"),
+    ],
+)
+def test_people_are_told_why_a_job_has_no_result(error: Exception, said: str) -> None:
+    assert trouble_of(Failure(error)) == said
+
+
+def test_a_job_that_hangs_keeps_others_from_nothing(lanes: Disk, gate: Gate) -> None:
+    told: Probe[object] = Probe()
+    for _ in range(20):
+        lanes.start(DiskLane.FILES, gate, told.tell)
+    gate.reached()
+    lanes.start(DiskLane.FILES, lambda: "other", told.tell)
+    told.expect("other")
+    lanes.start(DiskLane.IMAGES, lambda: "image", told.tell)
+    told.expect("image")
+
+
+def test_last_words_are_read_while_all_threads_for_files_hang(lanes: Disk, gate: Gate) -> None:
+    told: Probe[object] = Probe()
+    for number in range(SIZES[DiskLane.FILES].most + 1):
+        lanes.start(DiskLane.FILES, gate, lambda _: None, f"u-{number}/main")
+    lanes.start(DiskLane.WORDS, lambda: "out of memory", told.tell)
+    told.expect("out of memory")
+
+
+def test_a_removal_that_takes_long_keeps_no_other_pod_from_its_start(
+    lanes: Disk, gate: Gate
+) -> None:
+    told: Probe[object] = Probe()
+    lanes.start(DiskLane.CGROUP_REMOVALS, gate, lambda _: None, "cgroup of u_1")
+    gate.reached()
+    lanes.start(DiskLane.CGROUPS, lambda: "made", told.tell, "cgroup of u_2")
+    told.expect("made")
+    lanes.start(DiskLane.CGROUP_REMOVALS, lambda: "gone", told.tell, "cgroup of u_3")
+    told.expect("gone")
+
+
+@pytest.mark.parametrize("lane", [DiskLane.CGROUPS, DiskLane.REMOVALS])
+def test_what_is_one_threads_alone_has_no_second_one_while_that_hangs(
+    lane: DiskLane, lanes: Disk, gate: Gate
+) -> None:
+    told: Probe[object] = Probe()
+    hangs = lanes.start(lane, gate, lambda _: None)
+    gate.reached()
+    hangs.abandon()
+    lanes.start(lane, lambda: "next", told.tell)
+    lanes.start(DiskLane.FILES, lambda: "other", told.tell)
+    told.expect("other")
+    assert told.drain() == []
+    gate.open()
+    told.expect("next")
+
+
+HANGING = """
+import threading
+from runtimes.cri.disk_lanes import disk_lanes
+from runtimes.cri.operations.flow import DiskLane
+hangs = threading.Event()
+lanes = disk_lanes()
+lanes.start(DiskLane.FILES, lambda: (hangs.set(), threading.Event().wait()), print)
+hangs.wait()
+lanes.close()
+"""
+
+
+def test_a_process_ends_though_a_job_hangs() -> None:
+    ended = subprocess.run([sys.executable, "-c", HANGING], check=False)
+    assert ended.returncode == 0
+
+
+def test_who_waits_at_the_end_hears_of_it(lanes: Disk, gate: Gate) -> None:
+    told: Probe[object] = Probe()
+    lanes.start(DiskLane.CGROUPS, gate, lambda _: None)
+    gate.reached()
+    lanes.start(DiskLane.CGROUPS, lambda: "late", told.tell)
+    lanes.close()
+    late = told.next()
+    assert isinstance(late, Failure)
+    assert isinstance(late.error, StepError)
+    gate.open()
