@@ -214,10 +214,11 @@ def _cost_of_rest(world: World, seconds: float) -> Iterator[str]:
     first, then = cost_of(world.node, seconds), cost_of(world.node, seconds)
     yield from dearer(first, then)
     before = then if seconds == WHILE else cost_of(world.node, WHILE)
-    runtime = world.node.runtime
+    one_more, runtime = cost_of_one_more(world, before), world.node.runtime
     options = tuple(runtime.options.items())
+    # A new node draws anew, for this process: so not before all of this history has happened.
     fresh = cost_of_first(type(runtime), options, world.node.sources)
-    yield from unlike_fresh(cost_of_one_more(world, before), fresh)
+    yield from unlike_fresh(one_more, fresh)
 
 
 def cost_of_one_more(world: World, before: Cost) -> CostOfChange:
