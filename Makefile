@@ -146,6 +146,7 @@ proto: .venv/dev
 
 reference: .venv/dev
 	$(PY) -m tools.reference
+	$(PY) -m tests.environment.oracle.page
 
 # PREFIX, DESTDIR and the like go there as variables of the environment, so that they may have spaces.
 install uninstall:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
@@ -62,8 +63,8 @@ class Calls(StoreSender, Executor):
         self.faults: list[CallFault] = []
         self.slowness = 0.0
         """Seconds that each request takes longer."""
-        self.requests = 0
-        """How many there were."""
+        self.requests: Counter[str] = Counter()
+        """How many there were, by what they ask for: ``UPDATE leases``."""
         self.is_at_work = False
         """It is the agent that changes something."""
         self.deletes: Callable[[Pod], None] = lambda _: None
@@ -101,7 +102,8 @@ class Calls(StoreSender, Executor):
 
     @override
     def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
-        self.requests += 1
+        place = place_of(request.path)
+        self.requests[f"{request.verb.name} {place.kind.plural if place else request.path}"] += 1
         fault = next((each for each in self.faults if each.is_about(request)), None)
         if fault is None or self.is_away:
             return self._carried_out(request, deadline)
@@ -138,6 +140,8 @@ class Cluster:
         self._outside = outside
         self._luck = luck
         self.witness = Witness()
+        self._lists = 0
+        """Of the watches of earlier lives of the agent."""
         self.store = ApiStore(now=lambda: EPOCH + outside.now, new_uid=self._new_uid)
         self.calls = Calls(self.store, outside, luck)
         self.calls.deletes = self._note_deletion
@@ -153,6 +157,7 @@ class Cluster:
         """Return what a new life of the agent has of it. What was told to the one before is lost."""
         self.calls.lose_sender()
         self.streams.close()
+        self._lists += self.streams.lists
         streams = self.streams = Streams(self.store, NODE, self._outside, self._luck)
         if self.calls.is_away:
             streams.go_away(failure_of(FailureKind.UNREACHABLE))
@@ -184,9 +189,9 @@ class Cluster:
             self.store.add({"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": data})
 
     @property
-    def asked(self) -> int:
-        """How many requests there were, and lists."""
-        return self.calls.requests + self.streams.lists
+    def asked(self) -> Counter[str]:
+        """How many requests there were, by what they ask for, and lists of watches."""
+        return self.calls.requests + Counter({"LIST": self._lists + self.streams.lists})
 
     def _note(self, change: Change) -> None:
         self.witness.changes(change, is_agents=self.calls.is_at_work)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +18,8 @@ from actors.pods.status_keeper import STATUS_KEEPER
 from agent.edges import Bounds, Edges
 from agent.tree import AgentTree
 from kernel import Ended, Key, Port, Steps, SupervisorSpec, isolated
+from kernel.envelope import title_of
+from kernel.incarnation import Incarnation
 from messages.pods import Pod
 from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
@@ -239,14 +243,22 @@ class Node:
         return sorted({each.name for each in described} - supervisors - {FAKE_CRI.path})
 
     @property
-    def asked(self) -> int:
-        """How many requests the agent has sent to the API server and to the URL."""
-        return self.url.asked + (self.cluster.asked if self.cluster is not None else 0)
+    def asked(self) -> Counter[str]:
+        """How many requests the agents have sent to the API server and to the URL, by what they ask for."""
+        of_cluster = self.cluster.asked if self.cluster is not None else Counter[str]()
+        return of_cluster + Counter({"URL": self.url.asked})
 
-    def timers(self) -> int:
-        """Return how many timers the agent has."""
+    def handled(self) -> Counter[str]:
+        """Return how many messages each actor of the agent has handled in all of its lives."""
+        described = self.play.describe().values()
+        return Counter(
+            {each.name: each.handled for each in described if each.name != FAKE_CRI.path}
+        )
+
+    def timers(self) -> Counter[str]:
+        """Return how many timers the agent has, by actor and by what is due then."""
         heap = self.play.system.control.timers._heap
-        return sum(timer.action is not None for _, _, timer in heap)
+        return Counter(_due(timer.action) for _, _, timer in heap if timer.action is not None)
 
     # --- inside ----------------------------------------------------------------------------------------
 
@@ -304,6 +316,14 @@ class Node:
             *([API_SOURCE] if self.sources.cluster else []),
         ]
         return {key: self.play.port(key) for key in keys}
+
+
+def _due(action: Callable[[], None]) -> str:
+    """Return whose timer this is, and of what: ``pod-keeper ListDue``."""
+    owner = getattr(getattr(action, "func", None), "__self__", None)
+    if not isinstance(action, partial) or not isinstance(owner, Incarnation):
+        return "kernel"
+    return f"{owner.cell.key.path} {title_of(*action.args)}"
 
 
 def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:

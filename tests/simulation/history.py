@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -156,7 +156,7 @@ def _broken(
     oracle.look()
     yield from oracle.broken
     yield from _stuck(world)
-    if isinstance(node.runtime, InContainers) and history.sources is None:
+    if history.sources is None:
         yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
     if node.stop() != 0:
         yield "the agent does not stop in order"
@@ -218,10 +218,13 @@ def _cost_of_rest(world: World, seconds: float) -> Iterator[str]:
     world.tells()
     world.node.advance(COMES_TO_REST_WITHIN + BETWEEN)
     first, then = cost_of(world.node, seconds), cost_of(world.node, seconds)
-    yield from dearer(world.node, first, then)
+    yield from dearer(first, then)
     before = then if seconds == WHILE else cost_of(world.node, WHILE)
-    one_more, fresh = cost_of_one_more(world, before), cost_of_first(world.node.sources)
-    yield from unlike_fresh(world.node, one_more, fresh)
+    one_more, runtime = cost_of_one_more(world, before), world.node.runtime
+    options = tuple(runtime.options.items())
+    # A new node draws anew, for this process: so not before all of this history has happened.
+    fresh = cost_of_first(type(runtime), options, world.node.sources)
+    yield from unlike_fresh(one_more, fresh)
 
 
 def cost_of_one_more(world: World, before: Cost) -> CostOfChange:
@@ -240,10 +243,16 @@ def cost_of_one_more(world: World, before: Cost) -> CostOfChange:
 
 
 @cache
-def cost_of_first(sources: Sources) -> CostOfChange:
-    """Return what the same pod costs in a fresh node."""
+def cost_of_first(
+    kind: Callable[..., Runtime], options: tuple[tuple[str, bool], ...], sources: Sources
+) -> CostOfChange:
+    """Return what the same pod costs in a fresh node with this kind of runtime."""
+
+    def runtime(outside: Outside) -> Runtime:
+        return kind(outside, **dict(options))
+
     with tempfile.TemporaryDirectory(prefix="fresh-") as folder:
-        node = Node(0, Path(folder), sources=sources)
+        node = Node(0, Path(folder), runtime, sources)
         world = World(node, Oracle(node), {}, random.Random(0))
         node.advance(COMES_TO_REST_WITHIN)
         return cost_of_one_more(world, cost_of(node, WHILE))

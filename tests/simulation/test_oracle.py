@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.environment.node import Node, Sources
 from tests.environment.oracle.cluster_rest import restless_cluster
 from tests.environment.oracle.oracle import Oracle
+from tests.environment.oracle.page import PAGE, with_table
 from tests.simulation.events.event import World
 from tests.simulation.workload import pod_of
 
@@ -28,3 +29,8 @@ def test_a_mirror_without_any_condition_is_said_not_to_be_ready(tmp_path: Path) 
     store.add(mirror)
     said = list(restless_cluster(node, world.oracle.wishes))
     assert said == ["at the API server a-node1 is ready: , not True"]
+
+
+def test_the_page_on_testing_has_each_rule_as_its_class_says_it() -> None:
+    page = PAGE.read_text("utf-8")
+    assert page == with_table(page), "make reference"

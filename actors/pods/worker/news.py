@@ -51,9 +51,14 @@ class WorkerNews:
         self._volumes: tuple[PodTrouble, ...] = ()
 
     def begin(self, now: Timestamp) -> None:
-        """Go on from what was shown of the pod before: by an earlier life of the agent, or nothing."""
+        """Go on from what was shown of the pod before: by an earlier life of the agent, or nothing.
+
+        An earlier life of the worker may have crashed before it told the last status.
+        """
         memory = self._memory
         if memory.status is not None:
+            if memory.status.conditions and not memory.wish.is_removed:
+                self.tell_status()
             return
         kept = memory.kept.start_time if memory.kept is not None else None
         began = kept or Timestamp(int(now))

@@ -109,7 +109,10 @@ def is_preparing(status: Mapping[str, Any]) -> bool:
 
 
 class GoneAfterEnd(Rule):
-    """A pod is gone from the API server only after its containers ended. A mirror that is right stays."""
+    """A pod is gone from the API server only after its containers ended. A mirror that is right stays.
+
+    It is right if it shows what has been wanted for more than a second, of this Node.
+    """
 
     @override
     def deletes(self, pod: Pod) -> None:

@@ -20,7 +20,8 @@ AT_A_TIME = 32
 class AsAnnotated(Rule):
     """A hollow container that ends by itself has run as long, and ends with what, as its pod says.
 
-    Who is asked to stop ends within its grace.
+    Who is asked to stop ends within its grace. Not if a SIGKILL came within a tenth of a second after that:
+    the stop may not be on record. Of a pod whose sandbox dies by itself the ends are not looked at.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -78,7 +79,8 @@ class Outlives(Rule):
 class CalledInOrder(Rule):
     """A class is asked how all pods are first. Calls about a pod come one by one, but for a shorter stop.
 
-    At most 32 are under way. Nothing is run that nobody wants.
+    At most 32 are under way. Nothing is run that nobody wants, but within a second after the agent knew, and
+    while a source cannot be read.
     """
 
     def __init__(self, *about: Any) -> None:

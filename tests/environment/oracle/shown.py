@@ -16,7 +16,8 @@ TERMINAL: Final = {"Succeeded", "Failed"}
 class NeverBack(Rule):
     """A phase that is final stays, and restarts are never counted down.
 
-    What was removed by others, and is forgotten because of a SIGKILL, has not been.
+    What was removed by others, and is forgotten because of a SIGKILL, has not been; nor has what the disk had
+    refused to record before it. Restarts of a pod that others have touched are not counted.
     """
 
     def __init__(self, *about: Any) -> None:

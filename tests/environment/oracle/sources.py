@@ -15,7 +15,10 @@ UNDER_WAY: Final = 1.0
 
 
 class LastListed(Rule):
-    """When a source was last listed never moves during an outage of it, and never goes back."""
+    """When a source was last listed never moves during an outage of it, and never goes back in one life.
+
+    An answer may have been under way for a second when the outage began.
+    """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)

@@ -23,7 +23,10 @@ CALM: Final = 60.0
 
 
 class OneInstance(Rule):
-    """A container has one instance that lives, and each attempt is used once."""
+    """A container has one instance that lives, and each attempt is used once.
+
+    Of a pod that others have touched the attempts are not looked at: who restarts counts what is left.
+    """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
@@ -36,14 +39,17 @@ class OneInstance(Rule):
             if other.id != one.id and (other.uid, other.name) == key:
                 self.broken(f"{one.name} of {one.uid} lives twice")
         is_used = one.attempt <= self._attempts.get(key, -1)
-        # Who restarts after somebody else removed containers counts what is left.
         if is_used and one.uid not in self.wishes.touched:
             self.broken(f"attempt {one.attempt} of {one.name} of {one.uid} is used twice")
         self._attempts[key] = one.attempt
 
 
 class Wanted(Rule):
-    """Nothing starts that nobody wants."""
+    """Nothing starts that nobody wants.
+
+    What was asked of the runtime within a second after the agent knew may start, and anything while a
+    source cannot be read.
+    """
 
     @override
     def starts(self, one: Instance) -> None:
@@ -53,7 +59,11 @@ class Wanted(Rule):
 
 
 class MeantImage(Rule):
-    """A container that starts is made of what its image means then, or means where it is pulled from."""
+    """A container that starts is made of what its image means then, or means where it is pulled from.
+
+    Not if the name came to mean that less than a second ago, and not within a minute after trouble: the
+    container may have been created before.
+    """
 
     @override
     def starts(self, one: Instance) -> None:
@@ -102,7 +112,11 @@ class InitFirst(Rule):
 
 
 class Policy(Rule):
-    """What has ended starts again only if the restart policy says so."""
+    """What has ended starts again only if the restart policy says so.
+
+    In a new sandbox a pod begins anew, and so does a container with another image. Of a pod that others have
+    touched nothing is said.
+    """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
@@ -115,7 +129,6 @@ class Policy(Rule):
     @override
     def starts(self, one: Instance) -> None:
         last = self._ended.get((one.uid, one.name))
-        # In a new sandbox a pod begins anew.
         if last is None or last.sandbox != one.sandbox or last.image != one.image:
             return
         policy = self.wishes.spec(one.uid).get("restartPolicy", "Always")
@@ -132,6 +145,7 @@ class BackOff(Rule):
     calls failed. Another image begins anew. Ten minutes of running since the last restart forgive earlier
     exits. Of a pod that lived through a SIGKILL of the agent, or that others have touched, nothing is said:
     what was waited for is guessed then. The same holds for a pod that has an image again which it had before.
+    A start may be 20 s late, and any time within a minute after trouble.
     """
 
     def __init__(self, *about: Any) -> None:

@@ -16,8 +16,9 @@ LEAST_AFTER_HOOK: Final = 2.0
 
 
 class StopWanted(Rule):
-    """Nothing is stopped that is wanted as it is.
+    """Nothing is stopped that is wanted as it is, but for a pod that others have touched.
 
+    Of an edit the agent may not know for a second, and while a source cannot be read.
     A container whose preStop was called is stopped, also if the image is changed back meanwhile. A sidecar is
     once all regular containers of a pod have ended that does not restart them always, and so is a container
     whose liveness or startup probe has failed as often as it says.
@@ -47,7 +48,8 @@ class StopWanted(Rule):
 class GraceShrinks(Rule):
     """The end of a container that is being stopped is never put off, but by the least grace.
 
-    Who got a SIGKILL stops anew what was being stopped, as the annotations of the containers say.
+    Who got a SIGKILL stops anew what was being stopped, as the annotations of the containers say. A runtime
+    is told whole seconds: one more is no more.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -72,6 +74,7 @@ class AfterHook(Rule):
     """A container that had its preStop hook called has two seconds for SIGTERM.
 
     Hollow containers do not say what hooks they have: of a pod that is no more, the next agent knows none.
+    Of a pod that others have touched nothing is said.
     """
 
     @override
@@ -85,7 +88,7 @@ class AfterHook(Rule):
 
 
 class OthersStay(Rule):
-    """What is no pod of ours stays as it is."""
+    """What is no pod of ours stays as it is, until the power goes."""
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)

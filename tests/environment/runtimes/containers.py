@@ -28,6 +28,7 @@ IMAGES: Final = ("docker.io/library/busybox:1.36", "docker.io/library/busybox:1.
 """The images that pods have, and the machine, too."""
 UNTOUCHED: Final = "docker.io/library/busybox:1.38"
 """An image of the machine that nobody pulls. After a pull whose end nobody knows, a pod has to pull."""
+DISK_JOB: Final = "job of the disk"
 
 
 class CountedDisk:
@@ -144,8 +145,9 @@ class InContainers(Runtime):
         return map(self.machine.instance, self.machine.running())
 
     @override
-    def work(self) -> tuple[int, int]:
-        return len(self.service.asked), self.disk.jobs
+    def work(self) -> Counter[str]:
+        calls = Counter(method for method, _ in self.service.asked)
+        return calls + Counter({DISK_JOB: self.disk.jobs})
 
     @override
     def others(self) -> Mapping[str, str]:

@@ -40,8 +40,8 @@ class Hollow(Runtime):
     def __init__(self, outside: Outside, *, keeps_records: bool) -> None:
         super().__init__(outside)
         self.keeps_records = keeps_records
+        self.options = {"keeps_records": keeps_records}
         self.flags = ("--runtime=hollow", *(("--hollow-records",) if keeps_records else ()))
-        self.calls = 0
         self._machine: SeenMachine | None = None
         self._kept: dict[str, Instance] = {}
         """What ran, or had ended, when the last agent was killed, and had been told to its records."""
@@ -81,8 +81,8 @@ class Hollow(Runtime):
         return (instance(each) for each in self._records() if each.is_running)
 
     @override
-    def work(self) -> tuple[int, int]:
-        return self.calls, 0
+    def work(self) -> Counter[str]:
+        return Counter()  # what runs is in the agent: its messages say what it costs
 
     @override
     def newest_ids(self, uid: str) -> Mapping[str, str]:

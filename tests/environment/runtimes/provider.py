@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -92,15 +94,18 @@ class Provided(Runtime):
     def __init__(self, outside: Outside, *, is_able: bool) -> None:
         super().__init__(outside)
         self.follows_edits = is_able
+        self.options = {"is_able": is_able}
         self.jobs: dict[str, Job] = {}
         self.strangers: dict[str, PodReport] = {}
         """What the class tells of pods that nobody here knows."""
         self.faults: list[ClassFault] = []
-        self.calls = 0
+        self.calls: Counter[str] = Counter()
+        """By method."""
         self.called_at = 0.0
         """When the call was made that has its effect now, by the seconds of the wall clock."""
         self._tell_changed: Callable[[], None] = lambda: None
         self._begun: dict[str, int] = {}
+        self._ended_at: dict[str, float] = {}
         self._begins = True
         """The agent has not been answered yet how the jobs are."""
 
@@ -128,8 +133,8 @@ class Provided(Runtime):
                 yield from _instances(job)
 
     @override
-    def work(self) -> tuple[int, int]:
-        return self.calls, 0
+    def work(self) -> Counter[str]:
+        return self.calls.copy()
 
     @override
     def others(self) -> Mapping[str, str]:
@@ -146,10 +151,13 @@ class Provided(Runtime):
     def run(self, pod: Pod) -> None:
         """Begin a job, unless there is one that was not stopped: ``run`` must not start anything twice.
 
-        Jobs are named by the pod's UID.
+        Jobs are named by the pod's UID. One that has ended while this call was under way stays so: "a pod
+        that has ended never runs again, and also if the class reports otherwise later"
+        (docs/writing-a-runtime.md).
         """
         job = self.jobs.get(pod.uid)
-        if job is not None and not job.is_stopped:
+        has_ended = self._ended_at.get(pod.uid, -math.inf) > self.called_at
+        if has_ended or (job is not None and not job.is_stopped):
             return
         number = self._begun.get(pod.uid, -1) + 1
         self._begun[pod.uid] = number
@@ -200,6 +208,7 @@ class Provided(Runtime):
         """Have a job end, unless it has."""
         if job.exit_code is None and self.jobs.get(job.pod.uid) is job:
             job.exit_code, job.finished_at = code, self.wall
+            self._ended_at[job.pod.uid] = self.wall
             for one in _instances(job):
                 self.witness.ends(one)
             self._tell_changed()
@@ -289,7 +298,7 @@ class CallsInTime(ProviderCalls):
         around, arguments = self._around, getattr(call.target, "args", ())
         uid = arguments[0].uid if arguments else ""
         fault = around.take_fault(call.method.value)
-        around.calls += 1
+        around.calls[call.method.value] += 1
         called_at = around.wall
         around.witness.calls(call.method.value, uid, *map(float, arguments[1:]))
         made: list[Any] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -32,6 +33,9 @@ class Runtime(ABC):
     """Whether a pod becomes what it is edited to. Else it runs on as it was."""
     knows_hooks: bool = True
     """Whether what runs says itself what hooks it has, and what grace."""
+
+    options: Mapping[str, bool] = {}
+    """What it was made with: another one of its kind is made with the same."""
 
     def __init__(self, outside: Outside) -> None:
         self.outside = outside
@@ -63,8 +67,8 @@ class Runtime(ABC):
         """Yield what runs."""
 
     @abstractmethod
-    def work(self) -> tuple[int, int]:
-        """Return how many calls the agents have made, and how many jobs their disk has done."""
+    def work(self) -> Counter[str]:
+        """Return how many calls the agents have made, by method, and how many jobs their disk has done."""
 
     def others(self) -> Mapping[str, str]:
         """Return what is no pod of ours, and how it is."""
