@@ -93,8 +93,12 @@ def _learn_creation(
                 notes.images[container.image] = ImageNotes(container.image, is_missing=True)
         case RuntimeFailureKind.CONFIG:
             _note_error(notes, "CreateContainerConfigError", failure, now, longest)
+        case RuntimeFailureKind.NOT_FOUND:
+            # Its sandbox has ended, as the look will tell: nothing is wrong with the container.
+            record.is_in_doubt = True
+            notes.images.clear()
         case _:
-            # The sandbox may be gone, or the name taken, or an image that is mounted removed since.
+            # The name may be taken, or an image that is mounted removed since.
             record.is_in_doubt = True
             notes.images.clear()
             _note_error(notes, "CreateContainerError", failure, now, longest)

@@ -39,6 +39,9 @@ LOOKS_AT_A_START: Final = 15
 RESERVED: Final = "is reserved for"
 RESERVED_FOR: Final = Seconds(0.5)
 """How long is waited where a name is taken that nobody was seen to have: an earlier call still goes on."""
+_NO_SANDBOX: Final = RuntimeFailure(
+    kind=RuntimeFailureKind.NOT_FOUND, message="its sandbox has ended"
+)
 
 
 def create(
@@ -51,13 +54,16 @@ def create(
         message = f'image "{request.container.get("image")}" is not there'
         return RuntimeFailure(kind=RuntimeFailureKind.IMAGE_MISSING, message=message)
     creation = yield from prepared(request, image, around)
+    # A container that was there before may have ended with its sandbox, which others have stopped.
+    if request.attempt and not (yield from _is_ready(request.sandbox.id, around)):
+        return _NO_SANDBOX
     try:
         made = yield from call(
             rpcs.create_container(request.sandbox.id, creation.container, creation.sandbox)
         )
     except RpcError as error:
         around.images.pop(name, None)
-        return (yield from _why_not_created(request, name, error))
+        return (yield from _why_not_created(request, name, error, around))
     return (yield from learnt(made.container_id, around, sandbox_id=request.sandbox.id))
 
 
@@ -150,7 +156,7 @@ def _image(name: str, around: Surroundings) -> Operation[cri.Image]:
 
 
 def _why_not_created(
-    request: CreateContainer, image: str, error: RpcError
+    request: CreateContainer, image: str, error: RpcError, around: Surroundings
 ) -> Operation[RuntimeFailure]:
     """Find out what is wrong from what there is: the codes of runtimes say nothing."""
     if is_uncertain(error.failure):
@@ -159,18 +165,26 @@ def _why_not_created(
     found = yield from call(rpcs.image_status(image))
     if not found.image.id:
         return replace(failure, kind=RuntimeFailureKind.IMAGE_MISSING)
-    try:
-        reply = yield from call(rpcs.sandbox_status(request.sandbox.id))
-    except RpcError as gone:
-        if not gone.is_not_found:
-            raise
-        return replace(failure, kind=RuntimeFailureKind.NOT_FOUND)
-    if sandbox_observed(reply.status).state is SandboxState.NOT_READY:
+    if not (yield from _is_ready(request.sandbox.id, around)):
         return replace(failure, kind=RuntimeFailureKind.NOT_FOUND)
     if RESERVED in error.failure.message:
         yield from delay(RESERVED_FOR)
         return replace(failure, kind=RuntimeFailureKind.UNCERTAIN)
     return replace(failure, kind=RuntimeFailureKind.REFUSED)
+
+
+def _is_ready(sandbox_id: str, around: Surroundings) -> Operation[bool]:
+    """Ask whether a sandbox is ready, and have it known if it is not."""
+    try:
+        reply = yield from call(rpcs.sandbox_status(sandbox_id))
+    except RpcError as gone:
+        if not gone.is_not_found:
+            raise
+        return False
+    is_ready = sandbox_observed(reply.status).state is SandboxState.READY
+    if not is_ready:
+        around.inventory.note_stopped_sandbox(sandbox_id)
+    return is_ready
 
 
 def resize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from kernel import Operation
-from messages.pod_runtime import ContainerState
+from messages.pod_runtime import ContainerState, SandboxState
 from messages.pods import PodUid
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed
@@ -20,13 +20,23 @@ KILLED: Final = 137
 """The exit code of who was killed, by whomever."""
 
 
-def take_exit(
-    container_id: str, ended: ContainerExit, around: Surroundings
-) -> Operation[PodUid | None]:
-    """Have an exit known, with its termination message. Return the pod, or None if that is no news.
+def take_exit(some_id: str, ended: ContainerExit, around: Surroundings) -> Operation[PodUid | None]:
+    """Have the exit of a container or a sandbox known. Return the pod, or None if that is no news.
 
     Raises ``RpcError``.
     """
+    sandbox = around.inventory.sandbox(some_id)
+    if sandbox is None:
+        return (yield from _take_exit_of_container(some_id, ended, around))
+    if sandbox.observed.state is SandboxState.NOT_READY:
+        return None
+    around.inventory.note_stopped_sandbox(some_id, is_settled=False)
+    return sandbox.pod.uid
+
+
+def _take_exit_of_container(
+    container_id: str, ended: ContainerExit, around: Surroundings
+) -> Operation[PodUid | None]:
     seen = around.inventory.container(container_id)
     if seen is None or seen.observed.state is ContainerState.EXITED:
         return None

@@ -78,7 +78,8 @@ def _sandboxes(
         before = around.inventory.sandbox(each.id)
         if identity_of(each.labels, each.annotations) is None:
             continue
-        if before is not None and before.observed.state is SANDBOX_STATES.get(each.state):
+        state = SANDBOX_STATES.get(each.state)
+        if before is not None and before.is_settled and before.observed.state is state:
             seen.append(before)
         else:
             unknown.append(each)

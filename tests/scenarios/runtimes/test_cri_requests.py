@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    SandboxObserved,
+    SandboxState,
+)
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.container_questions import (
@@ -177,6 +182,20 @@ def test_a_container_in_a_sandbox_whose_pause_was_killed_is_not_found() -> None:
         stage.machine.kill_pause(sandbox.id)
         failure = stage.refused(creation_in(POD, sandbox))
         assert failure.kind is RuntimeFailureKind.NOT_FOUND
+
+
+def test_nothing_is_created_again_in_a_sandbox_that_has_ended_without_anybody_seeing_it() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        sandbox = stage.seen(POD)[0].sandbox
+        stage.cri.loses_events = True
+        stage.machine.end(bare(container), 137)
+        stage.machine.kill_pause(sandbox.id)
+        failure = stage.refused(creation_in(POD, sandbox, attempt=1))
+        assert failure.kind is RuntimeFailureKind.NOT_FOUND
+        assert stage.cri.count("CreateContainer") == 1
+        (known,) = stage.memory.inventory.contents(POD.uid)
+        assert known.sandbox.state is SandboxState.NOT_READY
 
 
 # --- questions -----------------------------------------------------------------------------------------

@@ -152,12 +152,36 @@ class FakeMachine:
             self._settle(container)
         self.kill_pause(sandbox.id)
 
-    def kill_pause(self, sandbox_id: str) -> None:
-        """Have a sandbox end while its containers go on."""
+    def kill_pause(self, sandbox_id: str, says_ready_for: float = 0.0) -> None:
+        """Have a sandbox end while its containers go on. Its status goes on, too, for so many seconds."""
         sandbox = self._sandbox(sandbox_id)
-        if sandbox.state == cri.SANDBOX_READY:
+        if sandbox.state != cri.SANDBOX_READY:
+            return
+
+        def settle() -> None:
             sandbox.state = cri.SANDBOX_NOTREADY
-            self._happens(cri.CONTAINER_STOPPED_EVENT, sandbox_id, sandbox_id)
+
+        if says_ready_for:
+            self._later(says_ready_for, settle)
+        else:
+            settle()
+        self._happens(cri.CONTAINER_STOPPED_EVENT, sandbox_id, sandbox_id)
+
+    def stop_sandbox_in_turn(self, sandbox_id: str, takes: float) -> None:
+        """Have somebody stop a sandbox as containerd 1.6 does it, which says that it is ready meanwhile.
+
+        It kills a container when the status of the one before says its end and ``takes`` seconds are over,
+        and the pause last.
+        """
+        running = [
+            each for each in self.containers_in(sandbox_id) if each.state == cri.CONTAINER_RUNNING
+        ]
+        if not running:
+            self.kill_pause(sandbox_id)
+            return
+        self.end(running[0].id, KILLED)
+        pause = running[0].behaviour.says_running_for + takes
+        self._later(pause, lambda: self.stop_sandbox_in_turn(sandbox_id, takes))
 
     def remove_sandbox(self, sandbox_id: str) -> None:
         """Remove a sandbox with its containers. An unknown one is removed."""
