@@ -71,7 +71,12 @@ def learn_failure(
 
 
 def pause(record: RuntimeRecord, now: Seconds) -> None:
-    """Let the whole pod wait, longer with each time in a row: what it needs next does not succeed."""
+    """Let the whole pod wait, longer with each time in a row: what it needs next does not succeed.
+
+    What was asked for together fails together, when the runtime goes away above all: that is one time.
+    """
+    if record.paused_until > now:
+        return
     record.failures += 1
     wait = doubled(FIRST_PAUSE, LONGEST_PAUSE, record.failures)
     record.paused_until = Seconds(now + wait)

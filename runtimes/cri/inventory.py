@@ -78,6 +78,7 @@ class CriInventory:
         """When an operation last taught something of an id; also of one that was removed."""
         self._looked: dict[PodUid | None, int] = {}
         """When the newest look began at each pod, and at everything, that was taken."""
+        self._stuck: set[str] = set()
         self._moment = 0
 
     # --- what is asked ---------------------------------------------------------------------------------
@@ -144,8 +145,21 @@ class CriInventory:
             observed = replace(seen.observed, state=SandboxState.NOT_READY)
             self.note_sandbox(replace(seen, observed=observed, is_settled=is_settled))
 
-    def note_removed(self, some_id: str) -> None:
-        """Take that a sandbox, with its containers, or a container was removed."""
+    def is_stuck(self, some_id: str) -> bool:
+        """Return whether the runtime shows it although nothing of it is left but its record."""
+        return some_id in self._stuck
+
+    def forget_stuck(self) -> None:
+        """Forget what is stuck: it is looked at again. A runtime that was started anew can remove it."""
+        self._stuck.clear()
+
+    def note_removed(self, some_id: str, *, is_stuck: bool = False) -> None:
+        """Take that a sandbox, with its containers, or a container was removed.
+
+        What ``is_stuck`` the runtime goes on to show: it counts as removed until ``forget_stuck``.
+        """
+        if is_stuck:
+            self._stuck.add(some_id)
         self._teach(some_id)
         uid = self._owners.get(some_id)
         pod = self._pods.get(uid) if uid is not None else None

@@ -88,6 +88,11 @@ class Oracle(Witness):
             rule.is_asked_to_stop(one, grace)
 
     @override
+    def is_killed(self, one: Instance) -> None:
+        for rule in self._rules:
+            rule.is_killed(one)
+
+    @override
     def shows(self, statuses: Mapping[str, Mapping[str, object]]) -> None:
         for rule in self._rules:
             rule.shows(statuses)

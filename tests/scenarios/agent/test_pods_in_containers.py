@@ -88,6 +88,38 @@ def test_a_sandbox_that_somebody_stops_for_seconds_has_its_init_container_first_
     assert sorted(starts.names) == sorted(["first", *names])
 
 
+def test_a_pod_goes_and_comes_again_though_the_runtime_has_lost_that_its_container_has_ended(
+    node: Node,
+) -> None:
+    web = make_pod(
+        "web",
+        spec={
+            "terminationGracePeriodSeconds": 2,
+            "containers": [{"name": "main", "image": IMAGES[0]}],
+        },
+    )
+    node.lists([web])
+    node.advance(5.0)
+    (first,) = node.machine.containers
+    node.machine.lose_exit(first, 0)
+    node.lists([])
+    node.advance(9.0)
+    assert node.statuses() == {}
+    node.lists([web])
+    node.advance(20.0)
+    assert shown(node, "containerStatuses", "main")["ready"]
+    (runs,) = node.machine.running()
+    assert runs.id != first
+    # containerd is started anew, knows what it had lost, and removes it.
+    node.wire.go_away()
+    node.advance(2.0)
+    node.machine.find_exits()
+    node.wire.come_back()
+    node.lists([])
+    node.advance(60.0)
+    assert not node.machine.sandboxes
+
+
 def test_a_pod_that_a_new_agent_hears_of_after_the_runtime_went_is_shown_as_the_runtime_had_it(
     node: Node,
 ) -> None:

@@ -813,6 +813,20 @@ def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_waits_ten_se
 # Stopping.
 
 
+def test_stops_that_fail_together_are_one_failure_and_told_again_after_one_pause(
+    stage: ScriptedStage,
+) -> None:
+    names = [f"c{number}" for number in range(8)]
+    pod = make_pod(spec=spec_of(*names))
+    stage.run(pod)
+    for _ in names:
+        stage.containers.next(StopContainer, UNCERTAIN)
+    stage.stop(pod, grace=10)
+    assert len(stage.containers.alive()) == len(names)
+    stage.play.advance(1.5)
+    assert stage.containers.alive() == []
+
+
 def test_sidecars_are_stopped_last_in_reverse_order(stage: ScriptedStage) -> None:
     pod = make_pod(spec=spec_of("a", "b", inits=(sidecar("s"), sidecar("t"))))
     stage.run(pod)
