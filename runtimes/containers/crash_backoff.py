@@ -16,7 +16,11 @@ from runtimes.containers.notes import CrashNotes
 KILLED: Final = frozenset({137, 143})
 """Exit codes of what was killed, or asked to end."""
 SANDBOX_END_KNOWN_AFTER: Final = Seconds(0.5)
-"""After the exit of the container that was killed last: the end of a sandbox is an event of its own."""
+"""After the runtime has told of the kill itself: the end of a sandbox is an event of its own."""
+TIMES_AS_LONG: Final = 2.0
+"""As it took the runtime to tell of the kill. On a machine with much to do everything takes it longer."""
+SANDBOX_END_KNOWN_BY: Final = Seconds(10.0)
+"""After the exit, whatever the runtime tells."""
 FIRST_DELAY: Final = Seconds(10.0)
 FORGIVEN_AFTER: Final = Seconds(600.0)
 
@@ -42,12 +46,19 @@ def may_restart_at(crashes: CrashNotes | None, spec_hash: str) -> Seconds:
 def sandbox_known_at(crashes: CrashNotes | None, instance: ContainerObserved) -> Seconds:
     """Return when it is known whether an instance that others have killed ended with its sandbox.
 
-    Whoever stops a sandbox kills what is in it first. What were started at once would be started in a sandbox
-    that is about to end, and before the init containers have run again.
+    A runtime that stops a sandbox kills what is in it first, and says that it is ready meanwhile. What were
+    started at once would be started in a sandbox that is about to end, before the init containers have run
+    again. containerd kills one container after the other, each when it can tell itself that the one before
+    has exited, and the sandbox last.
     """
     if crashes is None or crashes.exited_id != instance.id or instance.exit_code not in KILLED:
         return Seconds(0.0)
-    return Seconds(crashes.exited_at + SANDBOX_END_KNOWN_AFTER)
+    latest = Seconds(crashes.exited_at + SANDBOX_END_KNOWN_BY)
+    if crashes.told_at is None:
+        return latest
+    took = crashes.told_at - crashes.exited_at
+    wait = max(SANDBOX_END_KNOWN_AFTER, TIMES_AS_LONG * took)
+    return Seconds(min(latest, crashes.told_at + wait))
 
 
 def is_forgiven(crashes: CrashNotes) -> bool:

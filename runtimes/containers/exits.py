@@ -82,7 +82,10 @@ def _note(record: RuntimeRecord, one: ContainerObserved, moment: Clocks, longest
     if one.state is ContainerState.EXITED and crashes.exited_id != one.id:
         crashes.exited_id = one.id
         crashes.exited_at = exited_at(crashes, one, moment)
+        crashes.told_at = None
         _clear_error(notes)
+    if crashes.exited_id == one.id and crashes.told_at is None and not one.is_reason_open:
+        crashes.told_at = moment.now
 
 
 def _clear_error(notes: ContainerNotes) -> None:

@@ -71,7 +71,12 @@ def learn_failure(
 
 
 def pause(record: RuntimeRecord, now: Seconds) -> None:
-    """Let the whole pod wait, longer with each time in a row: what it needs next does not succeed."""
+    """Let the whole pod wait, longer with each time in a row: what it needs next does not succeed.
+
+    What was asked for together fails together, when the runtime goes away above all: that is one time.
+    """
+    if record.paused_until > now:
+        return
     record.failures += 1
     wait = doubled(FIRST_PAUSE, LONGEST_PAUSE, record.failures)
     record.paused_until = Seconds(now + wait)
@@ -93,8 +98,12 @@ def _learn_creation(
                 notes.images[container.image] = ImageNotes(container.image, is_missing=True)
         case RuntimeFailureKind.CONFIG:
             _note_error(notes, "CreateContainerConfigError", failure, now, longest)
+        case RuntimeFailureKind.NOT_FOUND:
+            # Its sandbox has ended, as the look will tell: nothing is wrong with the container.
+            record.is_in_doubt = True
+            notes.images.clear()
         case _:
-            # The sandbox may be gone, or the name taken, or an image that is mounted removed since.
+            # The name may be taken, or an image that is mounted removed since.
             record.is_in_doubt = True
             notes.images.clear()
             _note_error(notes, "CreateContainerError", failure, now, longest)

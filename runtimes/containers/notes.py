@@ -28,6 +28,8 @@ class CrashNotes:
     """When it was last started again."""
     counted_id: str = ""
     """The instance whose exit ``delay`` was last lengthened for."""
+    told_at: Seconds | None = None
+    """When the runtime itself had told of the last exit. None as long as an event alone tells of it."""
 
 
 @dataclass(slots=True)

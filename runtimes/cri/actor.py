@@ -231,6 +231,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._answer_with(purpose, result)
                 ended.is_answered = True
             case Connect():
+                self._memory.inventory.forget_stuck()
                 self._connection.greeted(result)
                 self._health.tell_node(self.clock.monotonic())
             case LookAgain():

@@ -32,6 +32,8 @@ class SandboxSeen:
 
     pod: PodIdentity
     observed: SandboxObserved
+    is_settled: bool = field(default=True, compare=False)
+    """False while its end is known from an event alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class CriInventory:
         """When an operation last taught something of an id; also of one that was removed."""
         self._looked: dict[PodUid | None, int] = {}
         """When the newest look began at each pod, and at everything, that was taken."""
+        self._stuck: set[str] = set()
         self._moment = 0
 
     # --- what is asked ---------------------------------------------------------------------------------
@@ -101,7 +104,10 @@ class CriInventory:
     def is_settled(self, uid: PodUid) -> bool:
         """Return whether the runtime itself has said all that is known of a pod."""
         pod = self._pods.get(uid)
-        return pod is None or all(each.is_settled for each in pod.containers.values())
+        if pod is None:
+            return True
+        sandboxes = all(each.is_settled for each in pod.sandboxes.values())
+        return sandboxes and all(each.is_settled for each in pod.containers.values())
 
     def contents(self, uid: PodUid) -> tuple[SandboxContents, ...]:
         """Return everything of one pod, the newest sandbox first."""
@@ -129,15 +135,31 @@ class CriInventory:
         self._teach(bare_id(seen.observed.id))
         self._put_container(seen)
 
-    def note_stopped_sandbox(self, sandbox_id: str) -> None:
-        """Take that a sandbox was stopped. What ran in it was killed, which the next look sees."""
+    def note_stopped_sandbox(self, sandbox_id: str, *, is_settled: bool = True) -> None:
+        """Take that a sandbox has ended. What ran in it was killed, which the next look sees.
+
+        It is not settled if an event tells of it alone: the runtime goes on for a while to say READY.
+        """
         seen = self.sandbox(sandbox_id)
         if seen is not None:
             observed = replace(seen.observed, state=SandboxState.NOT_READY)
-            self.note_sandbox(replace(seen, observed=observed))
+            self.note_sandbox(replace(seen, observed=observed, is_settled=is_settled))
 
-    def note_removed(self, some_id: str) -> None:
-        """Take that a sandbox, with its containers, or a container was removed."""
+    def is_stuck(self, some_id: str) -> bool:
+        """Return whether the runtime shows it although nothing of it is left but its record."""
+        return some_id in self._stuck
+
+    def forget_stuck(self) -> None:
+        """Forget what is stuck: it is looked at again. A runtime that was started anew can remove it."""
+        self._stuck.clear()
+
+    def note_removed(self, some_id: str, *, is_stuck: bool = False) -> None:
+        """Take that a sandbox, with its containers, or a container was removed.
+
+        What ``is_stuck`` the runtime goes on to show: it counts as removed until ``forget_stuck``.
+        """
+        if is_stuck:
+            self._stuck.add(some_id)
         self._teach(some_id)
         uid = self._owners.get(some_id)
         pod = self._pods.get(uid) if uid is not None else None
@@ -202,6 +224,9 @@ class CriInventory:
     def _put_sandbox(self, seen: SandboxSeen) -> bool:
         pod = self._pods.setdefault(seen.pod.uid, _Pod())
         before = pod.sandboxes.get(seen.observed.id)
+        is_ready = seen.observed.state is SandboxState.READY
+        if before is not None and not before.is_settled and is_ready:
+            return False
         if before is not None and not seen.observed.ips:
             # A sandbox that has stopped has no address any more; its pod keeps showing the last one.
             seen = replace(seen, observed=replace(seen.observed, ips=before.observed.ips))

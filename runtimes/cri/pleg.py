@@ -25,7 +25,7 @@ from runtimes.cri.running_operations import RunningOperations
 
 WITH_EVENTS: Final = Seconds(10.0)
 WITHOUT_EVENTS: Final = Seconds(1.0)
-SETTLES_AFTER: Final = (Seconds(0.06), Seconds(0.12), Seconds(0.25), Seconds(0.5))
+SETTLES_AFTER: Final = tuple(map(Seconds, (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0)))
 """When a pod is looked at again whose exit the runtime does not say yet. It mostly does after 60 ms."""
 
 
@@ -72,7 +72,7 @@ class Pleg:
         uid = self._inventory.owner(event.id) or event.uid
         if uid is None:
             return  # of a container that nobody here has seen: it is another one's, or a look will see it
-        if event.exited is not None and self._inventory.container(event.id) is not None:
+        if event.exited is not None and self._inventory.owner(event.id) is not None:
             self._begin(NoteExit(uid), take_exit(event.id, event.exited, self._around))
         else:
             self.look_at(uid)

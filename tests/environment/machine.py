@@ -39,7 +39,7 @@ class Instance:
     image_id: str = ""
     """What the image meant when it was created. Empty where nobody knows."""
     asked_at: float = 0.0
-    """When its start was asked for, of one that starts now. Otherwise 0."""
+    """When it was asked for that it starts now, or that it stops. Otherwise 0."""
 
 
 class Witness:
@@ -56,6 +56,9 @@ class Witness:
 
     def answers(self, one: Instance, what: str, *, is_yes: bool) -> None:
         """Hear that a container was asked by a probe, and whether it says yes."""
+
+    def is_killed(self, one: Instance) -> None:
+        """Hear that the agent itself has the processes of a running container killed."""
 
     def shows(self, statuses: Mapping[str, Mapping[str, object]]) -> None:
         """Hear what statuses the agent shows, by the UID of the pod."""
@@ -158,6 +161,13 @@ class Machine(FakeMachine):
         self._tell_of_stop(container_id, 0.0)
         super().remove_container(container_id)
 
+    @override
+    def kill_task(self, container_id: str) -> None:
+        one = self.containers.get(container_id)
+        if one is not None and one in self.running():
+            self.witness.is_killed(self.instance(one))
+        super().kill_task(container_id)
+
     def vanish(self, container_id: str) -> None:
         """Have somebody else remove a container."""
         super().remove_container(container_id)
@@ -189,4 +199,5 @@ class Machine(FakeMachine):
     def _tell_of_stop(self, container_id: str, grace: float) -> None:
         one = self.containers.get(container_id)
         if one is not None and one in self.running():
-            self.witness.is_asked_to_stop(self.instance(one), grace)
+            asked = replace(self.instance(one), asked_at=(self.called_at or self.now()) / 1e9)
+            self.witness.is_asked_to_stop(asked, grace)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from kernel import Operation, delay
+from kernel import LateError, Operation, delay
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
 from messages.units import Seconds
 from runtimes.container_runtime import (
@@ -20,10 +20,11 @@ from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, pod_uid, sandbox_observed
 from runtimes.cri.inventory import ContainerSeen, bare_id, goes_back
 from runtimes.cri.operations.cgroup_work import on_cgroups
+from runtimes.cri.operations.exits import take_lost_exit
 from runtimes.cri.operations.flow import RpcError, call, unless_gone
 from runtimes.cri.operations.outcomes import failure_of, is_uncertain
 from runtimes.cri.operations.preparing import prepared, resources_of
-from runtimes.cri.operations.removing import removed
+from runtimes.cri.operations.removing import end_task, removed
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri
@@ -36,9 +37,14 @@ STARTING: Final = "already in starting state"
 LOOK_AT_A_START: Final = Seconds(0.2)
 LOOKS_AT_A_START: Final = 15
 """It takes containerd up to 2.3 s."""
+KILLED_WITHIN: Final = Seconds(5.0)
+"""After its grace: by then a runtime has killed what it stops, and has answered, also one with much to do."""
 RESERVED: Final = "is reserved for"
 RESERVED_FOR: Final = Seconds(0.5)
 """How long is waited where a name is taken that nobody was seen to have: an earlier call still goes on."""
+_NO_SANDBOX: Final = RuntimeFailure(
+    kind=RuntimeFailureKind.NOT_FOUND, message="its sandbox has ended"
+)
 
 
 def create(
@@ -51,13 +57,16 @@ def create(
         message = f'image "{request.container.get("image")}" is not there'
         return RuntimeFailure(kind=RuntimeFailureKind.IMAGE_MISSING, message=message)
     creation = yield from prepared(request, image, around)
+    # A container that was there before may have ended with its sandbox, which others have stopped.
+    if request.attempt and not (yield from _is_ready(request.sandbox.id, around)):
+        return _NO_SANDBOX
     try:
         made = yield from call(
             rpcs.create_container(request.sandbox.id, creation.container, creation.sandbox)
         )
     except RpcError as error:
         around.images.pop(name, None)
-        return (yield from _why_not_created(request, name, error))
+        return (yield from _why_not_created(request, name, error, around))
     return (yield from learnt(made.container_id, around, sandbox_id=request.sandbox.id))
 
 
@@ -99,16 +108,31 @@ def stop(request: StopContainer, around: Surroundings) -> Operation[ContainerObs
     return stopped
 
 
-def _stopped(bare: str, grace: Seconds, around: Surroundings) -> Operation[ContainerObserved]:
-    yield from call(rpcs.stop_container(bare, grace))
+def _stopped(
+    bare: str, grace: Seconds, around: Surroundings
+) -> Operation[ContainerObserved | None]:
+    is_over = False
+    try:
+        yield from call(rpcs.stop_container(bare, grace), Seconds(grace + KILLED_WITHIN))
+    except LateError:
+        is_over = True
+    observed = yield from learnt(bare, around)
+    if observed.state is not ContainerState.RUNNING:
+        return observed
+    # Its grace is over, or the runtime says that it is stopped and runs: the exit may be lost.
+    ended = yield from end_task(bare, is_killed=is_over)
+    if ended is not None:
+        return (yield from take_lost_exit(bare, ended, around))
+    if is_over:
+        yield from call(rpcs.stop_container(bare, Seconds(0.0)))
     return (yield from learnt(bare, around))
 
 
 def remove(container_id: str, around: Surroundings) -> Operation[None]:
     """Remove a container. One that is gone is removed."""
     bare = bare_id(container_id)
-    yield from unless_gone(removed(rpcs.remove_container(bare)))
-    around.inventory.note_removed(bare)
+    is_removed = yield from unless_gone(removed(rpcs.remove_container(bare)))
+    around.inventory.note_removed(bare, is_stuck=is_removed is False)
 
 
 def learnt(
@@ -150,7 +174,7 @@ def _image(name: str, around: Surroundings) -> Operation[cri.Image]:
 
 
 def _why_not_created(
-    request: CreateContainer, image: str, error: RpcError
+    request: CreateContainer, image: str, error: RpcError, around: Surroundings
 ) -> Operation[RuntimeFailure]:
     """Find out what is wrong from what there is: the codes of runtimes say nothing."""
     if is_uncertain(error.failure):
@@ -159,18 +183,26 @@ def _why_not_created(
     found = yield from call(rpcs.image_status(image))
     if not found.image.id:
         return replace(failure, kind=RuntimeFailureKind.IMAGE_MISSING)
-    try:
-        reply = yield from call(rpcs.sandbox_status(request.sandbox.id))
-    except RpcError as gone:
-        if not gone.is_not_found:
-            raise
-        return replace(failure, kind=RuntimeFailureKind.NOT_FOUND)
-    if sandbox_observed(reply.status).state is SandboxState.NOT_READY:
+    if not (yield from _is_ready(request.sandbox.id, around)):
         return replace(failure, kind=RuntimeFailureKind.NOT_FOUND)
     if RESERVED in error.failure.message:
         yield from delay(RESERVED_FOR)
         return replace(failure, kind=RuntimeFailureKind.UNCERTAIN)
     return replace(failure, kind=RuntimeFailureKind.REFUSED)
+
+
+def _is_ready(sandbox_id: str, around: Surroundings) -> Operation[bool]:
+    """Ask whether a sandbox is ready, and have it known if it is not."""
+    try:
+        reply = yield from call(rpcs.sandbox_status(sandbox_id))
+    except RpcError as gone:
+        if not gone.is_not_found:
+            raise
+        return False
+    is_ready = sandbox_observed(reply.status).state is SandboxState.READY
+    if not is_ready:
+        around.inventory.note_stopped_sandbox(sandbox_id)
+    return is_ready
 
 
 def resize(

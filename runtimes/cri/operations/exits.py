@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from kernel import Operation
-from messages.pod_runtime import ContainerState
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
 from messages.pods import PodUid
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed
@@ -20,13 +20,36 @@ KILLED: Final = 137
 """The exit code of who was killed, by whomever."""
 
 
-def take_exit(
-    container_id: str, ended: ContainerExit, around: Surroundings
-) -> Operation[PodUid | None]:
-    """Have an exit known, with its termination message. Return the pod, or None if that is no news.
+def take_exit(some_id: str, ended: ContainerExit, around: Surroundings) -> Operation[PodUid | None]:
+    """Have the exit of a container or a sandbox known. Return the pod, or None if that is no news.
 
     Raises ``RpcError``.
     """
+    sandbox = around.inventory.sandbox(some_id)
+    if sandbox is None:
+        return (yield from _take_exit_of_container(some_id, ended, around, is_open=True))
+    if sandbox.observed.state is SandboxState.NOT_READY:
+        return None
+    around.inventory.note_stopped_sandbox(some_id, is_settled=False)
+    return sandbox.pod.uid
+
+
+def take_lost_exit(
+    container_id: str, ended: ContainerExit, around: Surroundings
+) -> Operation[ContainerObserved | None]:
+    """Have the exit of a container known that the runtime has lost: it goes on for ever to say RUNNING.
+
+    Return how the container is known to be; None if nobody knows it. Raises ``RpcError``.
+    """
+    yield from _take_exit_of_container(container_id, ended, around, is_open=False)
+    seen = around.inventory.container(container_id)
+    return None if seen is None else seen.observed
+
+
+def _take_exit_of_container(
+    container_id: str, ended: ContainerExit, around: Surroundings, *, is_open: bool
+) -> Operation[PodUid | None]:
+    """Have an exit known. It ``is_open`` if the runtime will say more of it."""
     seen = around.inventory.container(container_id)
     if seen is None or seen.observed.state is ContainerState.EXITED:
         return None
@@ -42,9 +65,11 @@ def take_exit(
     status.finished_at = ended.at
     # What a runtime says of an exit. It alone knows of memory that ran out, and says so soon.
     status.reason = "Completed" if ended.exit_code == 0 else "Error"
+    if not ended.at:
+        status.reason = "Unknown"
     observed = container_observed(status, around.runtime())
     observed = yield from with_message(status, observed, around)
-    observed = replace(observed, is_reason_open=ended.exit_code == KILLED)
+    observed = replace(observed, is_reason_open=is_open and ended.exit_code == KILLED)
     now = around.inventory.container(container_id)
     if now is None or now.observed.state is ContainerState.EXITED:
         return None  # it was seen meanwhile, or removed
@@ -54,7 +79,7 @@ def take_exit(
             sandbox_id=seen.sandbox_id,
             observed=observed,
             status=status,
-            is_settled=False,
+            is_settled=not is_open,
         )
     )
     return seen.uid

@@ -95,9 +95,12 @@ def trouble_of(failure: Failure) -> str:
     return IN_PROGRESS if isinstance(error, BusyError) else str(error) or type(error).__name__
 
 
-def call(rpc: Rpc[ReplyT]) -> Operation[ReplyT]:
-    """Make one call and return its reply. Raises ``RpcError``."""
-    outcome = yield from wait_for(rpc)
+def call(rpc: Rpc[ReplyT], within: Seconds | None = None) -> Operation[ReplyT]:
+    """Make one call and return its reply. Raises ``RpcError``.
+
+    Raises ``LateError`` if there is no reply ``within`` seconds. The call goes on then.
+    """
+    outcome = yield from wait_for(rpc, within)
     if isinstance(outcome, RpcFailure):
         raise RpcError(outcome)
     reply: ReplyT = outcome

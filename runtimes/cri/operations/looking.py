@@ -44,7 +44,11 @@ def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:
         yield from _remove_lost(containers.containers, sandboxes.items)
     seen_sandboxes = yield from _sandboxes(sandboxes.items, around)
     ids = {each.observed.id: each.pod.uid for each in seen_sandboxes}
-    ours = [one for one in containers.containers if one.pod_sandbox_id in ids]
+    ours = [
+        one
+        for one in containers.containers
+        if one.pod_sandbox_id in ids and not known.is_stuck(one.id)
+    ]
     seen_containers = yield from _containers(ours, ids, around)
     return Seen(
         uid=uid, began=began, sandboxes=tuple(seen_sandboxes), containers=tuple(seen_containers)
@@ -76,9 +80,11 @@ def _sandboxes(
     unknown: list[cri.PodSandbox] = []
     for each in listed:
         before = around.inventory.sandbox(each.id)
-        if identity_of(each.labels, each.annotations) is None:
+        is_pods = identity_of(each.labels, each.annotations) is not None
+        if not is_pods or around.inventory.is_stuck(each.id):
             continue
-        if before is not None and before.observed.state is SANDBOX_STATES.get(each.state):
+        state = SANDBOX_STATES.get(each.state)
+        if before is not None and before.is_settled and before.observed.state is state:
             seen.append(before)
         else:
             unknown.append(each)

@@ -40,7 +40,11 @@ def run_sandbox(request: RunSandbox, around: Surroundings) -> Operation[SandboxO
     config = sandbox_config(pod, request.attempt, node, cgroup_parent=place.parent, user_ids=ids)
     for notice in sandbox_notices(pod, node):
         around.say(pod, notice)
-    made = yield from call(rpcs.run_sandbox(config, runtime_handler(pod, node)))
+    try:
+        made = yield from call(rpcs.run_sandbox(config, runtime_handler(pod, node)))
+    except RpcError:
+        around.inventory.forget_stuck()  # one of them may have the name: the next look tells
+        raise
     reply = yield from call(rpcs.sandbox_status(made.pod_sandbox_id))
     if reply.status.id != made.pod_sandbox_id:
         message = f"the runtime does not tell of sandbox {made.pod_sandbox_id[:64]} but of another"
@@ -64,19 +68,19 @@ def remove_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
     Its files go before its sandbox does: so whoever is killed in between finds the sandbox, and begins again.
     """
     uid = around.inventory.owner(sandbox_id)
-    yield from unless_gone(_without_sandbox(sandbox_id, uid, around))
-    around.inventory.note_removed(sandbox_id)
+    is_removed = yield from unless_gone(_without_sandbox(sandbox_id, uid, around))
+    around.inventory.note_removed(sandbox_id, is_stuck=is_removed is False)
     if uid is not None and uid not in around.inventory:
         around.forget(uid)
         yield from _remove_files(uid, around)
         yield from without_cgroup(uid, around.cgroups)
 
 
-def _without_sandbox(sandbox_id: str, uid: PodUid | None, around: Surroundings) -> Operation[None]:
+def _without_sandbox(sandbox_id: str, uid: PodUid | None, around: Surroundings) -> Operation[bool]:
     yield from call(rpcs.stop_sandbox(sandbox_id))
     if uid is not None and len(around.inventory.contents(uid)) == 1:
         yield from _remove_files(uid, around)
-    yield from removed(rpcs.remove_sandbox(sandbox_id))
+    return (yield from removed(rpcs.remove_sandbox(sandbox_id)))
 
 
 def _remove_files(uid: PodUid, around: Surroundings) -> Operation[None]:

@@ -23,21 +23,22 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import empty_pb2 as google_dot_protobuf_dot_empty__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(runtimes/cri/wire/containerd_tasks.proto\x12\x1c\x63ontainerd.services.tasks.v1\x1a\x1bgoogle/protobuf/empty.proto\"@\n\x0bKillRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\x0e\n\x06signal\x18\x03 \x01(\r\x12\x0b\n\x03\x61ll\x18\x04 \x01(\x08\")\n\x11\x44\x65leteTaskRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"\x1c\n\x0e\x44\x65leteResponse\x12\n\n\x02id\x18\x01 \x01(\t2\xbb\x01\n\x05Tasks\x12I\n\x04Kill\x12).containerd.services.tasks.v1.KillRequest\x1a\x16.google.protobuf.Empty\x12g\n\x06\x44\x65lete\x12/.containerd.services.tasks.v1.DeleteTaskRequest\x1a,.containerd.services.tasks.v1.DeleteResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(runtimes/cri/wire/containerd_tasks.proto\x12\x1c\x63ontainerd.services.tasks.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"@\n\x0bKillRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\x0e\n\x06signal\x18\x03 \x01(\r\x12\x0b\n\x03\x61ll\x18\x04 \x01(\x08\")\n\x11\x44\x65leteTaskRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"`\n\x0e\x44\x65leteResponse\x12\n\n\x02id\x18\x01 \x01(\t\x12\x13\n\x0b\x65xit_status\x18\x03 \x01(\r\x12-\n\texited_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xbb\x01\n\x05Tasks\x12I\n\x04Kill\x12).containerd.services.tasks.v1.KillRequest\x1a\x16.google.protobuf.Empty\x12g\n\x06\x44\x65lete\x12/.containerd.services.tasks.v1.DeleteTaskRequest\x1a,.containerd.services.tasks.v1.DeleteResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'runtimes.cri.wire.containerd_tasks_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_KILLREQUEST']._serialized_start=103
-  _globals['_KILLREQUEST']._serialized_end=167
-  _globals['_DELETETASKREQUEST']._serialized_start=169
-  _globals['_DELETETASKREQUEST']._serialized_end=210
-  _globals['_DELETERESPONSE']._serialized_start=212
-  _globals['_DELETERESPONSE']._serialized_end=240
-  _globals['_TASKS']._serialized_start=243
-  _globals['_TASKS']._serialized_end=430
+  _globals['_KILLREQUEST']._serialized_start=136
+  _globals['_KILLREQUEST']._serialized_end=200
+  _globals['_DELETETASKREQUEST']._serialized_start=202
+  _globals['_DELETETASKREQUEST']._serialized_end=243
+  _globals['_DELETERESPONSE']._serialized_start=245
+  _globals['_DELETERESPONSE']._serialized_end=341
+  _globals['_TASKS']._serialized_start=344
+  _globals['_TASKS']._serialized_end=531
 # @@protoc_insertion_point(module_scope)

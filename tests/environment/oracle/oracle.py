@@ -96,6 +96,11 @@ class Oracle(Witness):
             rule.answers(one, what, is_yes=is_yes)
 
     @override
+    def is_killed(self, one: Instance) -> None:
+        for rule in self._rules:
+            rule.is_killed(one)
+
+    @override
     def shows(self, statuses: Mapping[str, Mapping[str, object]]) -> None:
         for rule in self._rules:
             rule.shows(statuses)

@@ -48,14 +48,15 @@ class StopWanted(Rule):
 class GraceShrinks(Rule):
     """The end of a container that is being stopped is never put off, but by the least grace.
 
-    Who got a SIGKILL stops anew what was being stopped, as the annotations of the containers say. A runtime
-    is told whole seconds: one more is no more.
+    Nobody kills it before. Who got a SIGKILL stops anew what was being stopped, as the annotations of the containers
+    say. A runtime is told whole seconds: one more is no more.
     """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._ends_by: dict[str, float] = {}
         self._asked_at: dict[str, float] = {}
+        self._may_be_killed_at: dict[str, float] = {}
 
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
@@ -68,6 +69,12 @@ class GraceShrinks(Rule):
         if now + grace > allowed + 1.0:  # a runtime is told whole seconds
             self.broken(f"the grace of {one.name} of {one.uid} grows to {grace:.1f} s")
         self._ends_by[one.id] = min(allowed, now + grace)
+        self._may_be_killed_at[one.id] = (one.asked_at or now) + grace
+
+    @override
+    def is_killed(self, one: Instance) -> None:
+        if self.wishes.now() < self._may_be_killed_at.get(one.id, 0.0):
+            self.broken(f"{one.name} of {one.uid} is killed before its grace is over")
 
 
 class AfterHook(Rule):

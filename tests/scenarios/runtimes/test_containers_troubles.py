@@ -764,7 +764,30 @@ def test_each_exit_is_a_line_of_the_log_however_quick_it_was(
     ]
 
 
-def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_waits_for_the_sandbox_alone(
+def test_what_is_killed_next_follows_when_the_runtime_tells_of_the_one_before_however_slow_it_is(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.exits_at_once["i"] = 0
+    pod = make_pod(spec=spec_of("a", "b", inits=(container("i"),)))
+    stage.run(pod)
+    stage.containers.taken()
+    (each,) = stage.containers.sandboxes.values()
+    for runs in [one for one in each.containers.values() if one.state is ContainerState.RUNNING]:
+        killed = replace(runs, state=ContainerState.EXITED, exit_code=137, reason="Error")
+        each.containers[runs.id] = replace(killed, is_reason_open=True)
+        stage.containers.tell_pod(pod.uid)
+        stage.play.advance(1.0)
+        each.containers[runs.id] = killed
+        stage.containers.tell_pod(pod.uid)
+        stage.play.advance(1.5)
+    assert stage.containers.taken() == []
+    stage.containers.sandbox_dies(pod.uid)
+    stage.play.advance(1.0)
+    created = [f"{each.container['name']}-{each.attempt}" for each in stage.containers.created_with]
+    assert created == ["i-0", "a-0", "b-0", "i-1", "a-1", "b-1"]
+
+
+def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_waits_ten_seconds_for_it(
     stage: ScriptedStage,
 ) -> None:
     stage.run(ONE)
@@ -774,7 +797,7 @@ def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_waits_for_th
     with capture_logs() as lines:
         each.containers[runs.id] = replace(killed, is_reason_open=True)
         stage.containers.tell_pod(ONE.uid)
-        stage.play.advance(0.4)
+        stage.play.advance(9.9)
         assert stage.containers.alive() == []
         stage.play.advance(0.1)
         assert stage.containers.alive() == ["a-1"]
@@ -788,6 +811,20 @@ def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_waits_for_th
 
 
 # Stopping.
+
+
+def test_stops_that_fail_together_are_one_failure_and_told_again_after_one_pause(
+    stage: ScriptedStage,
+) -> None:
+    names = [f"c{number}" for number in range(8)]
+    pod = make_pod(spec=spec_of(*names))
+    stage.run(pod)
+    for _ in names:
+        stage.containers.next(StopContainer, UNCERTAIN)
+    stage.stop(pod, grace=10)
+    assert len(stage.containers.alive()) == len(names)
+    stage.play.advance(1.5)
+    assert stage.containers.alive() == []
 
 
 def test_sidecars_are_stopped_last_in_reverse_order(stage: ScriptedStage) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from messages.pod_runtime import ContainerObserved, ContainerState
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
 from messages.units import Seconds
 from runtimes.container_runtime import PodContainersAre, StartContainer, StopContainer
 from runtimes.cri.events import SomethingHappened
@@ -57,6 +57,30 @@ def test_an_exit_is_known_by_its_event_and_its_reason_a_moment_later() -> None:
         stage.play.advance(1.0)
         assert states_told(stage) == [(EXITED, 137, "OOMKilled")]
         assert [each.is_reason_open for each in stage.known(POD)] == [False]
+
+
+def test_the_end_of_a_sandbox_is_known_by_its_event_while_the_runtime_says_that_it_is_ready() -> (
+    None
+):
+    with cri_stage(prepare=with_containerd_events) as stage:
+        stage.started(POD)
+        stage.follow()
+        stage.machine.kill_pause(stage.seen(POD)[0].sandbox.id, says_ready_for=3.0)
+        stage.play.settle()
+        told = [
+            each.sandbox.state
+            for fact in stage.told(POD)
+            if isinstance(fact, PodContainersAre)
+            for each in fact.sandboxes
+        ]
+        assert told == [SandboxState.NOT_READY]
+        for _ in range(4):
+            stage.play.advance(1.0)
+            assert [each.sandbox.state for each in stage.seen(POD)] == [SandboxState.NOT_READY]
+            assert stage.memory.inventory.is_settled(POD.uid) == (
+                stage.machine.sandbox_status(stage.seen(POD)[0].sandbox.id).state
+                == cri.SANDBOX_NOTREADY
+            )
 
 
 def test_events_that_wait_are_one_for_each_container_and_one_for_its_exit() -> None:

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    SandboxObserved,
+    SandboxState,
+)
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.container_questions import (
@@ -23,6 +28,7 @@ from runtimes.container_runtime import (
     LookAtPod,
     PodContainersAre,
     RemoveContainer,
+    RemoveSandbox,
     RunSandbox,
     RuntimeFact,
     RuntimeFailure,
@@ -91,15 +97,110 @@ def test_a_refusal_is_one_line_and_no_outage() -> None:
 def test_a_call_that_hangs_is_given_up_and_its_late_outcome_is_no_second_answer() -> None:
     with cri_stage() as stage:
         container = stage.started(POD)
-        stage.cri.faults = [Fault(method="StopContainer", delay=100.0)]
-        ref = stage.send(StopContainer(id=container.id, grace=Seconds(1.0)), deadline=30.0)
+        stage.cri.faults = [Fault(method="RemoveContainer", delay=100.0)]
+        ref = stage.send(RemoveContainer(id=container.id), deadline=30.0)
         stage.play.advance(65.0)
         outcome = stage.outcomes()[ref]
         assert isinstance(outcome, RuntimeFailure)
         assert outcome.kind is UNCERTAIN
         stage.play.advance(300.0)
         assert stage.outcomes() == {}
-        assert stage.known(POD)[0].state is ContainerState.EXITED
+        assert stage.known(POD) == []
+
+
+# --- stops that are not answered -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exit_code", [0, 143])
+def test_a_container_whose_exit_the_runtime_has_lost_is_stopped_with_its_exit_code(
+    exit_code: int,
+) -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.machine.lose_exit(bare(container), exit_code)
+        outcome = stage.call(StopContainer(id=container.id, grace=Seconds(1.0)), within=7.0)
+        assert isinstance(outcome, ContainerObserved)
+        assert (outcome.state, outcome.exit_code) == (ContainerState.EXITED, exit_code)
+        assert outcome.finished_at is not None
+        # The runtime goes on to say that it runs, and nobody believes it.
+        stage.play.advance(30.0)
+        assert [each.state for each in stage.known(POD)] == [ContainerState.EXITED]
+
+
+def test_another_agent_finds_what_has_no_task_stopped_at_once_with_an_unknown_exit() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.machine.lose_exit(bare(container), 0)
+        stage.machine.delete_task(bare(container))
+        outcome = stage.call(StopContainer(id=container.id, grace=Seconds(30.0)), within=0.2)
+        assert isinstance(outcome, ContainerObserved)
+        assert (outcome.state, outcome.exit_code, outcome.reason) == (
+            ContainerState.EXITED,
+            255,
+            "Unknown",
+        )
+        assert stage.cri.count("Kill") == 0
+
+
+@pytest.mark.parametrize("grace", [0.0, 3.0])
+def test_what_runs_on_when_its_grace_is_over_is_killed_and_not_before(grace: float) -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.cri.faults = [Fault(method="StopContainer", delay=NEVER, effect_after=NEVER)]
+        ref = stage.send(StopContainer(id=container.id, grace=Seconds(grace)))
+        stage.play.advance(grace + 4.9)
+        assert stage.cri.count("Kill") == 0
+        stage.play.advance(0.5)
+        outcome = stage.outcomes()[ref]
+        assert isinstance(outcome, ContainerObserved)
+        assert (outcome.state, outcome.exit_code) == (ContainerState.EXITED, 137)
+
+
+def test_a_runtime_without_tasks_is_told_to_stop_at_once_when_a_grace_is_over() -> None:
+    unknown = RpcFailure(code=RpcCode.UNIMPLEMENTED, message="unknown service Tasks")
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.cri.faults = [
+            Fault(method="StopContainer", delay=NEVER, effect_after=NEVER),
+            Fault(method="Kill", times=NEVER, failure=unknown),
+            Fault(method="Delete", times=NEVER, failure=unknown),
+        ]
+        outcome = stage.call(StopContainer(id=container.id, grace=Seconds(1.0)), within=7.0)
+        assert isinstance(outcome, ContainerObserved)
+        assert (outcome.state, outcome.exit_code) == (ContainerState.EXITED, 137)
+        graces = [
+            asked.timeout
+            for method, asked in stage.cri.asked
+            if method == "StopContainer" and isinstance(asked, cri.StopContainerRequest)
+        ]
+        assert graces == [1, 0]
+
+
+def test_what_the_runtime_cannot_remove_since_it_has_lost_its_exit_counts_as_removed() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        sandbox = stage.seen(POD)[0].sandbox
+        stage.machine.lose_exit(bare(container), 0)
+        stage.call(StopContainer(id=container.id, grace=Seconds(0.0)), within=7.0)
+        stage.call(StopSandbox(id=sandbox.id))
+        assert stage.call(RemoveSandbox(id=sandbox.id)) is None
+        stage.play.advance(30.0)
+        assert stage.seen(POD) == ()
+        # Its name is taken, so that the pod cannot be made again before what is left of it is known.
+        assert isinstance(stage.call(RunSandbox(pod=POD, attempt=0)), RuntimeFailure)
+        stage.play.advance(0.5)
+        assert [each.sandbox.id for each in stage.seen(POD)] == [sandbox.id]
+        stage.call(StopContainer(id=container.id, grace=Seconds(0.0)))
+        stage.call(RemoveSandbox(id=sandbox.id))
+        assert stage.seen(POD) == ()
+        stage.wire.go_away()
+        stage.play.advance(2.0)
+        stage.machine.find_exits()
+        stage.wire.come_back()
+        stage.play.advance(5.0)
+        assert [each.sandbox.id for each in stage.seen(POD)] == [sandbox.id]
+        stage.call(RemoveSandbox(id=sandbox.id))
+        assert sandbox.id not in stage.machine.sandboxes
 
 
 def test_neighbours_of_a_pod_that_hangs_go_on() -> None:
@@ -177,6 +278,20 @@ def test_a_container_in_a_sandbox_whose_pause_was_killed_is_not_found() -> None:
         stage.machine.kill_pause(sandbox.id)
         failure = stage.refused(creation_in(POD, sandbox))
         assert failure.kind is RuntimeFailureKind.NOT_FOUND
+
+
+def test_nothing_is_created_again_in_a_sandbox_that_has_ended_without_anybody_seeing_it() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        sandbox = stage.seen(POD)[0].sandbox
+        stage.cri.loses_events = True
+        stage.machine.end(bare(container), 137)
+        stage.machine.kill_pause(sandbox.id)
+        failure = stage.refused(creation_in(POD, sandbox, attempt=1))
+        assert failure.kind is RuntimeFailureKind.NOT_FOUND
+        assert stage.cri.count("CreateContainer") == 1
+        (known,) = stage.memory.inventory.contents(POD.uid)
+        assert known.sandbox.state is SandboxState.NOT_READY
 
 
 # --- questions -----------------------------------------------------------------------------------------

@@ -88,6 +88,10 @@ class FakeContainer:
     """The process id that is told of it; 0 if none is."""
     has_ended: bool = False
     """Its process is gone. Its ``state`` says so a moment later."""
+    is_lost: bool = False
+    """The runtime has not heard of its end, and goes on to say RUNNING until it is started anew."""
+    has_task: bool = True
+    """Its task was not deleted."""
     when_ended: list[Callable[[], None]] = field(default_factory=list)
     row: cri.Container | None = None
     """What a list showed of it last."""
@@ -156,12 +160,36 @@ class FakeMachine:
             self._settle(container)
         self.kill_pause(sandbox.id)
 
-    def kill_pause(self, sandbox_id: str) -> None:
-        """Have a sandbox end while its containers go on."""
+    def kill_pause(self, sandbox_id: str, says_ready_for: float = 0.0) -> None:
+        """Have a sandbox end while its containers go on. Its status goes on, too, for so many seconds."""
         sandbox = self._sandbox(sandbox_id)
-        if sandbox.state == cri.SANDBOX_READY:
+        if sandbox.state != cri.SANDBOX_READY:
+            return
+
+        def settle() -> None:
             sandbox.state = cri.SANDBOX_NOTREADY
-            self._happens(cri.CONTAINER_STOPPED_EVENT, sandbox_id, sandbox_id)
+
+        if says_ready_for:
+            self._later(says_ready_for, settle)
+        else:
+            settle()
+        self._happens(cri.CONTAINER_STOPPED_EVENT, sandbox_id, sandbox_id)
+
+    def stop_sandbox_in_turn(self, sandbox_id: str, takes: float) -> None:
+        """Have somebody stop a sandbox as containerd 1.6 does it, which says that it is ready meanwhile.
+
+        It kills a container when the status of the one before says its end and ``takes`` seconds are over,
+        and the pause last.
+        """
+        running = [
+            each for each in self.containers_in(sandbox_id) if each.state == cri.CONTAINER_RUNNING
+        ]
+        if not running:
+            self.kill_pause(sandbox_id)
+            return
+        self.end(running[0].id, KILLED)
+        pause = running[0].behaviour.says_running_for + takes
+        self._later(pause, lambda: self.stop_sandbox_in_turn(sandbox_id, takes))
 
     def remove_sandbox(self, sandbox_id: str) -> None:
         """Remove a sandbox with its containers. An unknown one is removed."""
@@ -251,6 +279,8 @@ class FakeMachine:
     ) -> None:
         """Stop a container, and call ``when_ended`` once it has."""
         container = self._container(container_id)
+        if container.is_lost and container.has_task:
+            return  # it waits for the end of what has ended
         if container.state != cri.CONTAINER_RUNNING or container.has_ended:
             self._settle(container)
             when_ended()
@@ -265,6 +295,9 @@ class FakeMachine:
         """Remove a container; a running one is killed, an unknown one is removed."""
         container = self.containers.get(container_id)
         if container is not None:
+            if container.is_lost:
+                text = f'failed for container "{container_id}": container is still running, to stop'
+                raise CriError(RpcCode.OTHER, text)
             self.end(container_id, KILLED)
             del self.containers[container_id]
             self._happens(cri.CONTAINER_DELETED_EVENT, container_id, container.sandbox_id)
@@ -286,6 +319,45 @@ class FakeMachine:
             self._settle(container)
         for when_ended in waiting:
             when_ended()
+
+    def lose_exit(self, container_id: str, exit_code: int) -> None:
+        """Have a running container end, and the runtime not hear of it.
+
+        containerd 1.6 loses the exit of what ends while it starts.
+        """
+        container = self.containers[container_id]
+        container.is_lost = True
+        self._exit(container, exit_code)
+
+    def find_exits(self) -> None:
+        """Have the runtime know what it has lost: it was started anew. What has no task is unknown to it."""
+        for container in self.containers.values():
+            if container.is_lost:
+                container.is_lost = False
+                if not container.has_task:
+                    container.exit_code, container.reason = LOST, "Unknown"
+                self._settle(container)
+
+    def kill_task(self, container_id: str) -> None:
+        """Kill what runs in a container, as containerd's own call does."""
+        container = self.containers.get(container_id)
+        if container is None or container.state != cri.CONTAINER_RUNNING or not container.has_task:
+            raise CriError(
+                RpcCode.NOT_FOUND, f"no running task found: task {container_id} not found"
+            )
+        self.end(container_id, KILLED)
+
+    def delete_task(self, container_id: str) -> FakeContainer:
+        """Delete the task of a container that has ended, and return the container."""
+        container = self.containers.get(container_id)
+        if container is None or container.state != cri.CONTAINER_RUNNING or not container.has_task:
+            raise CriError(
+                RpcCode.NOT_FOUND, f"no running task found: task {container_id} not found"
+            )
+        if not container.has_ended:
+            raise CriError(RpcCode.OTHER, "task must be stopped before deletion")
+        container.has_task = False
+        return container
 
     def container_status(self, container_id: str) -> cri.ContainerStatus:
         """Return how a container is said to be."""
@@ -339,6 +411,7 @@ class FakeMachine:
         As containerd 1.6 shows what it finds gone when it starts: containers have exited with 255,
         ``Unknown``, sandboxes are not ready, and what was only created stays so.
         """
+        self.find_exits()
         self.boots += 1
         self.reserved.clear()
         for container in self.containers.values():
@@ -381,6 +454,8 @@ class FakeMachine:
         container.has_ended = True
         container.exit_code, container.finished_at = exit_code, self.now()
         container.reason = reason or ("Completed" if exit_code == 0 else "Error")
+        if container.is_lost:
+            return
         self.tell(
             Happening(
                 cri.CONTAINER_STOPPED_EVENT,
@@ -394,7 +469,7 @@ class FakeMachine:
 
     @staticmethod
     def _settle(container: FakeContainer) -> None:
-        if container.has_ended:
+        if container.has_ended and not container.is_lost:
             container.state = cri.CONTAINER_EXITED
 
     def _happens(self, kind: cri.ContainerEventType, some_id: str, sandbox_id: str) -> None:

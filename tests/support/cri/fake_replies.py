@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import Message
 
+from runtimes.cri.wire import containerd_tasks_pb2 as tasks
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode
 from tests.support.cri.fake_images import SIZE
@@ -93,6 +95,18 @@ def _remove_container(
     return cri.RemoveContainerResponse()
 
 
+def _kill_task(machine: FakeMachine, request: tasks.KillRequest) -> Empty:
+    machine.kill_task(request.container_id)
+    return Empty()
+
+
+def _delete_task(machine: FakeMachine, request: tasks.DeleteTaskRequest) -> tasks.DeleteResponse:
+    ended = machine.delete_task(request.container_id)
+    deleted = tasks.DeleteResponse(id=ended.id, exit_status=ended.exit_code)
+    deleted.exited_at.FromNanoseconds(ended.finished_at)
+    return deleted
+
+
 def _container_status(
     machine: FakeMachine, request: cri.ContainerStatusRequest
 ) -> cri.ContainerStatusResponse:
@@ -162,6 +176,8 @@ _HANDLERS: Final[dict[str, Callable[[FakeMachine, Any], Message]]] = {
     "CreateContainer": _create_container,
     "StartContainer": _start_container,
     "RemoveContainer": _remove_container,
+    "Kill": _kill_task,
+    "Delete": _delete_task,
     "ContainerStatus": _container_status,
     "ListContainers": _list_containers,
     "UpdateContainerResources": _update_container_resources,

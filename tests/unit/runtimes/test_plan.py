@@ -400,12 +400,34 @@ def test_a_crash_loop_ends_with_its_time_a_long_run_or_another_image(crashes: Cr
     assert next_steps(ONE, exited("a", 1, 3), notes=notes) == ["create a-4"]
 
 
+@pytest.mark.parametrize(
+    ("exited_ago", "told_ago", "known_in"),
+    [
+        (0.3, 0.1, 0.4),
+        (0.6, 0.3, 0.3),
+        (3.0, 1.0, 3.0),
+        # Ten seconds after the exit it is known in any case.
+        (6.0, 1.0, 4.0),
+        (6.0, None, 4.0),
+    ],
+)
+def test_how_long_the_end_of_a_sandbox_is_waited_for_follows_from_how_slow_the_runtime_is(
+    exited_ago: float, told_ago: float | None, known_in: float
+) -> None:
+    crashes = CrashNotes(exited("a").spec_hash, "a-0", Seconds(NOW - exited_ago))
+    crashes.told_at = None if told_ago is None else Seconds(NOW - told_ago)
+    decided = plan(situation(ONE, exited("a", 137), notes={"a": ContainerNotes(crashes=crashes)}))
+    assert steps(decided) == []
+    assert decided.wake_at == pytest.approx(NOW + known_in)
+
+
 @pytest.mark.parametrize("exit_code", [137, 143])
 def test_what_others_have_killed_is_not_started_before_the_end_of_its_sandbox_would_be_known(
     exit_code: int,
 ) -> None:
     def decided(ago: float, *, of: int = exit_code, **fields: Any) -> Plan:
-        crashes = CrashNotes(exited("a").spec_hash, "a-0", Seconds(NOW - ago))
+        at = Seconds(NOW - ago)
+        crashes = CrashNotes(exited("a").spec_hash, "a-0", at, told_at=at)
         notes = {"a": ContainerNotes(crashes=crashes, replaced_id=fields.pop("replaced_id", ""))}
         return plan(situation(ONE, exited("a", of), notes=notes, **fields))
 

@@ -14,7 +14,6 @@ from runtimes.cri import rpcs
 from runtimes.cri.operations.flow import RpcError
 from runtimes.cri.operations.removing import LOOKS_AT_AN_END, removed
 from runtimes.cri.wire import containerd_tasks_pb2 as tasks
-from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
 
 GONE = RpcFailure(code=RpcCode.NOT_FOUND, message="no such task")
@@ -58,44 +57,40 @@ class Tasks:
         return self.kill if method == "Kill" else self.delete(request.container_id)
 
 
-def reply_to(rpc: Rpc[Any], answer: Callable[[Any], object]) -> Message:
-    reply: Message = carried_out(
-        removed(rpc), lambda step: None if isinstance(step, Delay) else answer(step)
-    )
-    return reply
+def is_removed(rpc: Rpc[Any], answer: Callable[[Any], object]) -> bool:
+    return carried_out(removed(rpc), lambda step: None if isinstance(step, Delay) else answer(step))
 
 
 def test_a_removal_that_nothing_keeps_is_one_call() -> None:
     containerd = Tasks()
-    reply = reply_to(rpcs.remove_container("a"), containerd.answer)
-    assert reply == cri.RemoveContainerResponse()
+    assert is_removed(rpcs.remove_container("a"), containerd.answer)
     assert containerd.asked == ["RemoveContainer"]
 
 
 def test_a_task_that_keeps_a_container_is_killed_and_deleted_once_it_has_ended() -> None:
     containerd = Tasks(a=2)
-    reply_to(rpcs.remove_container("a"), containerd.answer)
+    is_removed(rpcs.remove_container("a"), containerd.answer)
     deletes = ["Delete a"] * 3
     assert containerd.asked == ["RemoveContainer", "Kill a", *deletes, "RemoveContainer"]
 
 
 def test_each_task_that_keeps_a_sandbox_is_ended() -> None:
     containerd = Tasks(a=0, b=0)
-    reply_to(rpcs.remove_sandbox("s"), containerd.answer)
+    is_removed(rpcs.remove_sandbox("s"), containerd.answer)
     assert [each for each in containerd.asked if "Kill" in each] == ["Kill a", "Kill b"]
     assert containerd.asked[-1] == "RemovePodSandbox"
 
 
 def test_a_task_that_has_ended_by_itself_is_deleted() -> None:
     containerd = Tasks(GONE, a=0)
-    reply_to(rpcs.remove_container("a"), containerd.answer)
+    is_removed(rpcs.remove_container("a"), containerd.answer)
     assert not containerd.left
 
 
 def test_a_task_that_never_ends_keeps_its_container_and_is_not_waited_for_without_end() -> None:
     containerd = Tasks(a=1000)
     with pytest.raises(RpcError, match="cannot delete running task a"):
-        reply_to(rpcs.remove_container("a"), containerd.answer)
+        is_removed(rpcs.remove_container("a"), containerd.answer)
     assert containerd.asked.count("Delete a") == LOOKS_AT_AN_END
     assert containerd.asked.count("Kill a") == 1
 
@@ -108,7 +103,7 @@ def test_a_task_that_others_have_deleted_is_no_trouble() -> None:
             containerd.left.clear()
         return containerd.answer(rpc)
 
-    reply_to(rpcs.remove_container("a"), answer)
+    is_removed(rpcs.remove_container("a"), answer)
     assert containerd.asked[-2:] == ["Delete a", "RemoveContainer"]
 
 
@@ -116,7 +111,30 @@ def test_a_task_that_others_have_deleted_is_no_trouble() -> None:
 def test_a_runtime_that_goes_away_meanwhile_is_the_failure(method: str) -> None:
     containerd = Tasks(a=0)
     with pytest.raises(RpcError, match="connection refused"):
-        reply_to(
+        is_removed(
             rpcs.remove_container("a"),
             lambda rpc: AWAY if rpc.method.endswith(method) else containerd.answer(rpc),
         )
+
+
+@pytest.mark.parametrize("outcome", [DELETED, GONE, RUNS])
+def test_what_containerd_believes_to_run_has_ended_if_it_has_no_task_that_runs(
+    outcome: Message | RpcFailure,
+) -> None:
+    text = (
+        'failed to set removing state for container "a": container is still running, to stop first'
+    )
+    asked: list[str] = []
+
+    def answer(rpc: Rpc[Any]) -> Message | RpcFailure:
+        asked.append(rpc.method.rpartition("/")[2])
+        if asked[-1] == "Delete":
+            return outcome
+        return RpcFailure(code=RpcCode.OTHER, message=text)
+
+    if outcome is not RUNS:
+        assert not is_removed(rpcs.remove_container("a"), answer)
+    else:
+        with pytest.raises(RpcError, match="still running"):
+            is_removed(rpcs.remove_container("a"), answer)
+    assert asked == ["RemoveContainer", "Delete"]
