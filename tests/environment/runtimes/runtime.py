@@ -33,6 +33,9 @@ class Runtime(ABC):
     knows_hooks: bool = True
     """Whether what runs says itself what hooks it has, and what grace."""
 
+    makes_volumes: bool = False
+    """Whether pods have volumes."""
+
     def __init__(self, outside: Outside) -> None:
         self.outside = outside
         self.witness = Witness()
