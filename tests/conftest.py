@@ -8,14 +8,14 @@ import signal
 import threading
 import time
 from collections.abc import Generator, Iterator, MutableMapping
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
 from tests.support import flaky
-from tests.support.canary import LOOKOUT
+from tests.support.canary import LOOKOUT, look_and_drop
 from tests.support.patience import PATIENCE, SLOWNESS, TEST_LIMIT
 from tests.support.project.clocks import is_without
 
@@ -52,16 +52,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(max(limit, TEST_LIMIT)), append=False)
 
 
-def _drop(_logger: object, _method: str, event: MutableMapping[str, Any]) -> NoReturn:
-    LOOKOUT.look("a log event", repr(event))
-    raise structlog.DropEvent
-
-
 @pytest.fixture(autouse=True)
 def no_log_is_printed() -> None:
     """Throw log events away, unless the test asks for ``logs``."""
     structlog.reset_defaults()
-    structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
+    structlog.configure(processors=[look_and_drop], cache_logger_on_first_use=False)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ Its objects outlive the agent. Each request is under way for a while, and may fa
 from __future__ import annotations
 
 import random
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -23,6 +22,7 @@ from messages.api import ApiRequest, FailureKind, Verb
 from messages.pods import Pod
 from messages.units import Seconds
 from tests.environment.machine import Witness
+from tests.environment.objects import document_of
 from tests.environment.outside import Outside
 from tests.environment.streams import LAGS, Streams
 from tests.support.apiserver.fake_failures import failure_of
@@ -30,13 +30,10 @@ from tests.support.apiserver.history import Change
 from tests.support.apiserver.paths import POD, place_of
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_edges import SERVER, StoreSender, StoreWatches
-from tests.support.canary import hidden
 from tests.support.kernel.clock import EPOCH
 from tests.support.node.node_stage import MadeUpMachine
 
 NODE: Final = "node1"
-KEY: Final = "value"
-"""The only key of each Secret and ConfigMap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +148,8 @@ class Cluster:
             lambda request: self.refuses_mirrors and self.calls.is_at_work and _creates_pod(request)
         )
         self.streams = Streams(self.store, NODE, outside, luck)
+        account = {"metadata": {"name": "default", "namespace": "default"}}
+        self.store.add({"apiVersion": "v1", "kind": "ServiceAccount", **account})
         self.store.follow(str(self.store.history.version), self._note)
 
     def edges(self) -> ClusterEdges:
@@ -181,12 +180,11 @@ class Cluster:
     def says(self, kind: str, name: str, text: str) -> None:
         """Have a Secret or a ConfigMap of the default namespace have this value."""
         plural = f"{kind.lower()}s"
-        data = {KEY: b64encode(hidden(text).encode()).decode() if kind == "Secret" else text}
+        document = document_of(kind, name, text)
         if self.store.has(plural, "default", name):
-            self.store.change(plural, "default", name, data=data)
+            self.store.change(plural, "default", name, data=document["data"])
         else:
-            metadata = {"name": name, "namespace": "default"}
-            self.store.add({"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": data})
+            self.store.add(document)
 
     @property
     def asked(self) -> Counter[str]:

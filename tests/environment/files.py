@@ -26,13 +26,16 @@ PODS: Mapping[str, object] = {"apiVersion": "v1", "kind": "PodList"}
 class Directory:
     """A directory, and the watches of it. Each change is noticed, unless ``loses_events``."""
 
-    def __init__(self, path: Path, outside: Outside) -> None:
+    def __init__(
+        self, path: Path, outside: Outside, watches: FakeDirectoryWatches | None = None
+    ) -> None:
+        """``watches`` are those of another one: an agent has one way to watch."""
         self.path = path
-        self.watches = FakeDirectoryWatches()
+        self.watches = watches or FakeDirectoryWatches()
         self.loses_events = False
         self.files: dict[str, str] = {}
         """The names of files, by what they are about."""
-        self._elsewhere = path.with_name("elsewhere")
+        self._elsewhere = path.with_name(f"{path.name}-elsewhere")
         self._outside = outside
         path.mkdir(parents=True)
 
@@ -41,6 +44,7 @@ class Directory:
         text = content if isinstance(content, str) else json.dumps(content)
         made = self._where / ".made"
         made.write_text(text, encoding="utf-8")
+        made.chmod(0o600)  # a Secret that others can read is refused
         moment = EPOCH + self._outside.now
         os.utime(made, (moment, moment))
         made.rename(self._where / self.files.setdefault(about, f"{about}.json"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -68,6 +68,15 @@ class Witness:
 
     def changes(self, change: Change, *, is_agents: bool) -> None:
         """Hear of a change at the API server, and whether the agent made it."""
+
+    def objects_say(self, where: str, kind: str, name: str, text: str) -> None:
+        """Hear what a Secret or a ConfigMap says from now on. Empty if it is gone."""
+
+    def pulls(self, password: str) -> None:
+        """Hear that an image is pulled with this password. Empty if without one."""
+
+    def works_with(self, actors: Collection[str]) -> None:
+        """Hear which actors the agent has, by name."""
 
     def deletes(self, pod: Pod) -> None:
         """Hear that the agent is about to delete a pod at the API server."""

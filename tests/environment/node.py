@@ -35,6 +35,7 @@ from tests.environment.cluster import NODE, Cluster
 from tests.environment.files import Directory, Url
 from tests.environment.lanes import SteppedLanes
 from tests.environment.machine import Machine, Witness
+from tests.environment.objects import LocalObjects
 from tests.environment.origins import FromCluster, FromDirectory, FromUrl, Origin
 from tests.environment.outside import Outside
 from tests.environment.runtimes.containers import InContainers
@@ -57,6 +58,8 @@ class Sources:
     url: bool = True
     directory: bool = False
     cluster: bool = False
+    objects: bool = False
+    """Whether static pods have Secrets and ConfigMaps, from files."""
 
 
 ONLY_URL: Final = Sources()
@@ -101,6 +104,8 @@ class Node:
         self.sources = sources
         self.bounds = bounds
         self.directory = Directory(folder / "manifests", self.outside)
+        watches = self.directory.watches
+        self.objects = LocalObjects(Directory(folder / "objects", self.outside, watches))
         self.url = Url(self.outside)
         self.cluster = Cluster(self.outside, random.Random(seed)) if sources.cluster else None
         settings = _settings(folder, self.runtime.flags, sources)
@@ -332,6 +337,7 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
             *(["--manifest-url=http://nowhere"] if sources.url else []),
             *([f"--pod-manifest-path={folder / 'manifests'}"] if sources.directory else []),
             *(["--kubeconfig=none"] if sources.cluster else []),
+            *([f"--local-objects-dir={folder / 'objects'}"] if sources.objects else []),
             *flags,
             f"--root-dir={folder / 'root'}",
             "--cgroups-per-qos=false",

@@ -97,7 +97,7 @@ class FromCluster(Origin):
 
 def decoded(manifest: Pod, source: SourceName) -> Pod:
     """Return the pod that the agent should make of a manifest."""
-    rules = ManifestRules(node_name=NODE, source=source)
+    rules = ManifestRules(node_name=NODE, source=source, allow_references=True)
     found = decode_manifest(canonical_json(manifest.document).encode(), rules)
     assert isinstance(found, Decoded), found
     return found.pod

@@ -39,7 +39,9 @@ from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
 from tests.simulation.families import FAMILIES
 from tests.simulation.openings import JOINED, OF, OPENINGS, opened
-from tests.simulation.workload import OBJECTS, bounds_of, pod_of, rests, with_image
+from tests.simulation.reading import OBJECTS
+from tests.simulation.workload import bounds_of, pod_of, rests, with_image
+from tests.support.canary import LOOKOUT
 from tests.support.files.power import Power
 
 EVENTS: Final = 60
@@ -115,7 +117,9 @@ class History:
             containers = node.runtime if isinstance(node.runtime, InContainers) else None
             power = Power(patched, containers.disk.trouble) if containers is not None else None
             crashes = CrashesAmid(patched, lambda: node.wall)
+            LOOKOUT.sightings()
             broken = list(_broken(self, node, luck, power, crashes))
+            broken += [f"a value of a Secret is seen: {each}" for each in LOOKOUT.sightings()]
             return Told(broken, _digest(node))
 
     def lines(self) -> Iterator[str]:
@@ -147,6 +151,7 @@ def _broken(
     for each in OBJECTS:
         if luck.random() < 0.7:
             world.says(*each)
+            world.says_here(*each)
     _happen(world, family.happens, history.events)
     yield from oracle.broken
     oracle.broken.clear()
@@ -191,8 +196,9 @@ def _end_trouble(world: World) -> None:
         world.node.cluster.come_back()
         world.node.cluster.refuses_mirrors = False
         free_names(world.node.cluster)
-        for each in OBJECTS:
-            world.says(*each)
+    for each in OBJECTS:
+        world.says(*each)
+        world.says_here(*each)
     mend_sources(world)
     world.oracle.wishes.outages.clear()
     world.hears_late()

@@ -104,6 +104,9 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
 """By what they are about: kinds of events. All of a node with containers, files and a cluster."""
 OF: Final[Mapping[str, tuple[str, ...]]] = {
     "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
+    "objects come late, change and go": (
+        *("keyed", "looped", "instructed", "projecting", "trusted", "optional", "private"),
+    ),
 }
 """The kinds of pods that there are in an opening. In others there are all."""
 CRASHES: Final = ("an actor crashes while it tells",) * 3 + (

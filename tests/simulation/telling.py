@@ -9,25 +9,22 @@ import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 import structlog
 
 from tests.simulation.history import History
 from tests.simulation.shortening import shortened
+from tests.support.canary import look_and_drop
 
 OBJECTS_BETWEEN: Final = 20_000
 """So many more objects there are when the collector of garbage looks at the young ones again."""
 
 
-def _drop(*_: object) -> NoReturn:
-    raise structlog.DropEvent
-
-
 def quiet() -> None:
-    """Have the agent of this process log nothing."""
-    structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
+    """Have the agent of this process log nothing: what it would say is looked at alone."""
+    structlog.configure(processors=[look_and_drop], cache_logger_on_first_use=False)
 
 
 def _begin() -> None:

@@ -12,12 +12,13 @@ from typing import Any, Final
 from agent.edges import Bounds
 from messages.pods import Pod
 from runtimes.cri.wire import cri_pb2 as cri
-from tests.environment.cluster import KEY
 from tests.environment.health import ASKED
 from tests.environment.machine import NOBODYS, Machine
 from tests.environment.node import NodeBounds, Sources
+from tests.environment.oracle.references import containers_of
 from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.probed import probes_of
+from tests.simulation.reading import READS, WITH_TOKEN
 from tests.support.builders import make_pod
 from tests.support.cri.fake_machine import Behaviour
 
@@ -33,8 +34,13 @@ KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "prepared": {"initContainers": ["first", "second"], "containers": ["main"]},
     "unprepared": {"initContainers": ["failing"], "containers": ["main"]},
     "job": {"containers": ["done", "failed"], "restartPolicy": "Never"},
-    "keyed": {"containers": ["main"], "reads": ("Secret keys", "ConfigMap terms")},
-    "looped": {"containers": ["crashing"], "reads": ("Secret keys",)},
+    "keyed": {"containers": ["main"], "reads": "plainly"},
+    "looped": {"containers": ["crashing"], "reads": "one"},
+    "instructed": {"initContainers": ["first"], "containers": ["main"], "reads": "otherwise"},
+    "projecting": {"containers": ["main", "beside"], "reads": "together"},
+    "trusted": {"containers": ["main"], "reads": WITH_TOKEN},
+    "optional": {"containers": ["crashing", "main"], "reads": "if there"},
+    "private": {"containers": ["main"], "pull": "Always", "reads": "by login"},
     "tried": {"containers": ["done", "beside"], "restartPolicy": "OnFailure"},
     "alive": {"containers": ["alive", "main"], "probes": {"alive": (LIVENESS,)}},
     "served": {"containers": ["served"], "probes": {"served": (READINESS, LIVENESS)}},
@@ -47,8 +53,12 @@ KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
         "probes": {"slow": (STARTUP,), "served": (READINESS,)},
     },
 }
-OBJECTS: Final = (("Secret", "keys"), ("ConfigMap", "terms"))
-"""The objects that pods of the cluster read."""
+GOES_ON: Final[Mapping[str, bool | None]] = {
+    **dict.fromkeys(("main", "hooked", "alive", "served", "slow", "stuck"), None),
+    **dict.fromkeys(("first", "second", "done"), True),
+    **dict.fromkeys(("beside", "crashing", "aging", "failing", "failed"), False),
+}
+"""By the name of a container: None if it goes on for ever. Else whether its end is surely a success."""
 MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing", "served", "slow"})
 """Kinds of pods whose image is changed. Of others it is not said what a change starts again."""
 HOOK: Final = {"preStop": {"sleep": {"seconds": 1}}}
@@ -59,7 +69,8 @@ def sources_of(random_: random.Random) -> Sources:
     is_joined = random_.random() < 0.5
     has_directory = random_.random() < 0.5
     has_url = not has_directory or random_.random() < 0.3
-    return Sources(url=has_url, directory=has_directory, cluster=is_joined)
+    has_objects = random_.random() < 0.5
+    return Sources(has_url, has_directory, cluster=is_joined, objects=has_objects)
 
 
 def bounds_of(random_: random.Random) -> NodeBounds:
@@ -136,14 +147,14 @@ def pod_of(
             spec[group] = [
                 _container(each, made.get("pull", "IfNotPresent")) for each in made[group]
             ]
-    for each in made.get("reads", ()):
-        _read(spec, *each.split())
     for sidecar in made.get("sidecars", ()):
         spec.setdefault("initContainers", []).append(
             _container(sidecar) | {"restartPolicy": "Always"}
         )
     for container in (*spec.get("initContainers", ()), *spec["containers"]):
         container.update(probes_of(container["name"], made.get("probes", {}), random_))
+    if "reads" in made:
+        READS[made["reads"]](spec)
     names = [
         each["name"] for group in ("initContainers", "containers") for each in spec.get(group, ())
     ]
@@ -155,21 +166,6 @@ def pod_of(
     return make_pod(
         name, uid=uid, source="http", labels={"kind": kind}, spec=spec, annotations=annotations
     )
-
-
-def _read(spec: dict[str, Any], kind: str, name: str) -> None:
-    """Have a pod read an object, by the environment of its first container and in a volume."""
-    container = spec["containers"][0]
-    if kind == "Secret":
-        source = {"secretKeyRef": {"name": name, "key": KEY}}
-        container["env"] = [{"name": name.upper(), "valueFrom": source}]
-    else:
-        container["envFrom"] = [{"prefix": f"{name.upper()}_", "configMapRef": {"name": name}}]
-    volume = f"{kind.lower()}-{name}"
-    told = {"secret": {"secretName": name}} if kind == "Secret" else {"configMap": {"name": name}}
-    spec.setdefault("volumes", []).append({"name": volume, **told})
-    mounts = container.setdefault("volumeMounts", [])
-    mounts.append({"name": volume, "mountPath": f"/{volume}"})
 
 
 def may_change(pod: Pod) -> bool:
@@ -200,14 +196,22 @@ def with_least_grace(pod: Pod) -> Pod:
 
 
 def rests(pod: Pod) -> bool:
-    """Return whether its containers go on for ever, or have ended for good, after a while."""
-    return pod.document["metadata"]["labels"]["kind"] in {
-        "plain",
-        "hooked",
-        "prepared",
-        "job",
-        "keyed",
-    }
+    """Return whether its containers go on for ever, or have ended for good, after a while.
+
+    Raises ``KeyError`` for a container that is not known. Who has probes or a token is asked, or asks, again.
+    """
+    spec = pod.document["spec"]
+    regular = [GOES_ON[each["name"]] for each in spec["containers"]]
+    inits = [GOES_ON[each["name"]] for each in spec.get("initContainers", ())]
+    is_asked = any(field in each for each in containers_of(pod) for field in ASKED)
+    sources = [
+        each
+        for volume in spec.get("volumes", ())
+        for each in volume.get("projected", {}).get("sources", ())
+    ]
+    has_token = any("serviceAccountToken" in each for each in sources)
+    stays = all(each is None for each in regular) or spec["restartPolicy"] == "Never"
+    return stays and all(each is not False for each in inits) and not is_asked and not has_token
 
 
 def _container(name: str, pull: str = "IfNotPresent") -> dict[str, Any]:

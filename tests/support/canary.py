@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
+from typing import Any, NoReturn
+
+from structlog import DropEvent
+from structlog.processors import format_exc_info
 
 CANARY = "canary-3f9c7b-correct-horse"
 
@@ -46,8 +50,8 @@ class Lookout:
     def look(self, where: str, text: str) -> None:
         """Look at something that people can see ``where`` it is."""
         for trace in self._traces:
-            before, found, _ = text.partition(trace)
-            if found:
+            if trace in text:
+                before = text.partition(trace)[0]
                 self._sightings.append(f"{where}: ...{before[-_AROUND:]}<here>")
                 return
 
@@ -57,3 +61,9 @@ class Lookout:
 
 
 LOOKOUT = Lookout(CANARY)
+
+
+def look_and_drop(logger: Any, method: str, event: MutableMapping[str, Any]) -> NoReturn:
+    """Look at a log event, with the text of its exception, and throw it away: a processor of structlog's."""
+    LOOKOUT.look("a log event", repr(format_exc_info(logger, method, event)))
+    raise DropEvent

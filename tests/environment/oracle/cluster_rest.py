@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from messages.pods import Pod
-from tests.environment.cluster import KEY, NODE, Cluster
+from tests.environment.cluster import NODE, Cluster
 from tests.environment.node import Node
 from tests.environment.oracle.cluster import images, owners, shown_uid
-from tests.environment.oracle.objects import referenced
+from tests.environment.oracle.references import references
 from tests.environment.oracle.rule import Wishes
-from tests.support.canary import revealed
 
-KINDS = {"secret": "Secret", "configmap": "ConfigMap"}
 FOLLOWED = {
     ("/api/v1/nodes", f"metadata.name={NODE}"),
     ("/apis/node.k8s.io/v1/runtimeclasses", ""),
@@ -38,7 +36,6 @@ def restless_cluster(node: Node, wishes: Wishes) -> Iterator[str]:
         elif uid in statuses:
             yield from _unlike(pod, statuses[uid])
     yield from _watches(node.cluster, pods)
-    yield from _volumes(node, pods, wishes)
     yield from node.cluster.calls.violations
     if not node.cluster.store.has("leases", "kube-node-lease", NODE):
         yield "the Node has no Lease"
@@ -52,7 +49,8 @@ def restless_cluster(node: Node, wishes: Wishes) -> Iterator[str]:
 
 def _mirrors(pods: list[Pod], wishes: Wishes) -> Iterator[str]:
     mirrors = {pod.full_name: pod for pod in pods if pod.is_mirror}
-    statics = {pod.full_name: pod for pod in wishes.statics()}
+    # API servers refuse mirrors that reference anything.
+    statics = {pod.full_name: pod for pod in wishes.statics() if not any(references(pod))}
     if set(mirrors) != set(statics):
         yield f"mirrors of {sorted(mirrors)}, but static pods are {sorted(statics)}"
     for name in sorted(set(mirrors) & set(statics)):
@@ -87,24 +85,13 @@ def condition(status: dict[str, Any], kind: str) -> str:
     return next((each["status"] for each in conditions if each["type"] == kind), "")
 
 
-def _volumes(node: Node, pods: list[Pod], wishes: Wishes) -> Iterator[str]:
-    """Yield files of volumes that do not have what their object says."""
-    for pod in pods:
-        folder = node.folder / "root" / "pods" / pod.uid / "volumes"
-        for path in sorted(folder.glob(f"*/*/{KEY}")):
-            found = revealed(path.read_bytes())
-            kind, name = path.parent.name.split("-", 1)
-            if found != wishes.said.get((KINDS[kind], name)):
-                yield f"{path.relative_to(folder)} of {pod.uid} has {found}"
-
-
 def _watches(cluster: Cluster, pods: list[Pod]) -> Iterator[str]:
     """Yield watches that nobody needs, and those that are there twice."""
     watched = Counter((each.path, each.field_selector) for each in cluster.streams.targets)
     yield from (
         f"{target} is watched {count} times" for target, count in watched.items() if count > 1
     )
-    needed = FOLLOWED | {target_of(*each) for pod in pods for each in referenced(pod)}
+    needed = FOLLOWED | {target_of(*each.key) for pod in pods for each in references(pod)}
     yield from (f"{target} is watched for nobody" for target in sorted(set(watched) - needed))
 
 

@@ -6,90 +6,95 @@ Each value of an object ends with a number, which grows from one to the next.
 from __future__ import annotations
 
 import math
-from base64 import b64decode
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import override
 
-from messages.pods import Pod
-from tests.environment.cluster import KEY
 from tests.environment.machine import Instance
-from tests.environment.oracle.rule import Rule
+from tests.environment.objects import number, text_of
+from tests.environment.oracle.references import references, variables_of
+from tests.environment.oracle.rule import API, LOCAL, Rule
+from tests.support.apiserver import paths
 from tests.support.apiserver.history import Change
-from tests.support.apiserver.paths import CONFIG_MAP, POD, SECRET
 from tests.support.canary import revealed
+
+GOES_WITHIN: Final = 60.0
+"""Seconds within which the last pull of a pod begins that is not wanted any more."""
+OF_FILES: Final = 1.0
+"""Seconds that a file may have been over when a pod came. An agent reads the two one after the other."""
 
 
 class Given(Rule):
     """A container is given of an object what it said at some moment since the pod was there, and never less
-    new than the pod was given before.
+    new than the pod was given before. It has each variable that it requires. The same holds for pulls.
     """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
-        self._said: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
-        self._wanted_since: dict[str, float] = {}
+        self._said: dict[tuple[str, str, str], list[tuple[float, int]]] = defaultdict(list)
         self._used: dict[tuple[str, str], int] = {}
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
-        now, metadata = self.wishes.now(), change.after["metadata"]
-        if change.kind is POD:
-            self._wanted_since.setdefault(metadata["uid"], now)
-        if change.kind in {SECRET, CONFIG_MAP}:
-            key = change.kind.name, metadata["name"]
-            self._said[key].append((now, number(text_of(change))))
-            self.wishes.said[key] = text_of(change)
+        if change.kind in {paths.SECRET, paths.CONFIG_MAP}:
+            text = "" if change.is_gone else text_of(change.after)
+            self.objects_say(API, change.kind.name, change.after["metadata"]["name"], text)
+
+    @override
+    def objects_say(self, where: str, kind: str, name: str, text: str) -> None:
+        self._said[where, kind, name].append((self.wishes.now(), number(text)))
+        self.wishes.said[where, kind, name] = text
 
     @override
     def starts(self, one: Instance) -> None:
-        for value in one.given:
-            text = revealed(value)
-            for key in tuple(self._said):
-                if text.startswith(f"{key[1]}-"):
-                    self._look_at(one, key, number(text))
+        given = [text for text in map(revealed, one.given) if text]
+        for text in given:
+            self._look_at(one.uid, one.name, text)
+        for each in variables_of(self.wishes.container(one.uid, one.name)):
+            is_there = any(text.startswith(f"{each.name}-") for text in given)
+            if given and not each.is_optional and not is_there:
+                self.broken(f"{one.name} of {one.uid} starts without {each.name}")
 
-    def _look_at(self, one: Instance, key: tuple[str, str], given: int) -> None:
-        since = self._wanted_since.get(one.uid, 0.0)
+    @override
+    def pulls(self, password: str) -> None:
+        given = revealed(password.encode())
+        places = (key for key in self._said if given.startswith(f"{key[2]}-"))
+        if given and not any(self._was_said(key, given, self._named_since(key)) for key in places):
+            self.broken(f"an image is pulled by {given}, which was over before any pod named it")
+
+    def _named_since(self, key: tuple[str, str, str]) -> float:
+        """Return since when pods are wanted that name an object. Infinity if there are none."""
+        wishes = self.wishes
+        since = (
+            wishes.wanted_since[uid]
+            for uid, pod in wishes.pods.items()
+            if (wishes.wants(uid) or wishes.unwanted_at[uid] > wishes.now() - GOES_WITHIN)
+            and wishes.where(uid) == key[0]
+            and key[1:] in (each.key for each in references(pod))
+        )
+        return min(since, default=math.inf)
+
+    def _look_at(self, uid: str, what: str, text: str) -> None:
+        where = self.wishes.where(uid)
+        for key in tuple(self._said):
+            if key[0] == where and text.startswith(f"{key[2]}-"):
+                self._look_at_number(uid, what, key, text)
+
+    def _look_at_number(self, uid: str, what: str, key: tuple[str, str, str], text: str) -> None:
+        if not self._was_said(key, text, self.wishes.wanted_since.get(uid, 0.0)):
+            self.broken(f"{what} of {uid} is given {text} of {key}, which was over before it")
+        given = number(text)
+        if given < self._used.get((uid, key[2]), -1):
+            self.broken(f"{what} of {uid} is given {given} of {key}, and was given more")
+        self._used[uid, key[2]] = given
+
+    def _was_said(self, key: tuple[str, str, str], text: str, since: float) -> bool:
+        """Return whether an object has said this at some moment since then."""
         said = self._said[key]
         ends = [begin for begin, _ in said[1:]] + [math.inf]
-        if not any(
-            which == given and end >= since for (_, which), end in zip(said, ends, strict=True)
-        ):
-            self.broken(
-                f"{one.name} of {one.uid} is given {given} of {key}, which was over before it"
-            )
-        if given < self._used.get((one.uid, key[1]), -1):
-            self.broken(f"{one.name} of {one.uid} is given {given} of {key}, and was given more")
-        self._used[one.uid, key[1]] = given
-
-
-def text_of(change: Change) -> str:
-    """Return the value of an object after a change; empty if it is gone."""
-    if change.is_gone:
-        return ""
-    value = change.after["data"][KEY].encode()
-    return revealed(b64decode(value) if change.kind is SECRET else value)
-
-
-def number(text: str) -> int:
-    """Return which of its values this is of an object; -1 for none."""
-    return int(text.rpartition("-")[2]) if text else -1
-
-
-def referenced(pod: Pod) -> Iterator[tuple[str, str]]:
-    """Yield kind and name of the Secrets and ConfigMaps that a pod names."""
-    spec = pod.document["spec"]
-    for container in (*spec.get("initContainers", ()), *spec["containers"]):
-        for each in container.get("env", ()):
-            if "valueFrom" in each:
-                yield "Secret", each["valueFrom"]["secretKeyRef"]["name"]
-        for each in container.get("envFrom", ()):
-            yield "ConfigMap", each["configMapRef"]["name"]
-    for each in spec.get("volumes", ()):
-        if "secret" in each:
-            yield "Secret", each["secret"]["secretName"]
-        if "configMap" in each:
-            yield "ConfigMap", each["configMap"]["name"]
+        since -= OF_FILES if key[0] == LOCAL else 0.0
+        return any(
+            which == number(text) and end >= since
+            for (_, which), end in zip(said, ends, strict=True)
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from typing_extensions import override
@@ -33,8 +33,10 @@ from tests.environment.oracle.starts import (
     Wanted,
 )
 from tests.environment.oracle.stops import AfterHook, GraceShrinks, OthersStay, StopWanted
+from tests.environment.oracle.watchers import OneWatcher
 from tests.support.apiserver.history import Change
 from tests.support.apiserver.paths import NODE
+from tests.support.canary import LOOKOUT
 
 RULES: Final[tuple[type[Rule], ...]] = (
     *(OneInstance, Wanted, MeantImage, InitFirst, Policy, BackOff),
@@ -42,7 +44,7 @@ RULES: Final[tuple[type[Rule], ...]] = (
     *(AddressStays, NeverBack, NoSecret),
     *(OnlyOurs, MarksStay, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
     *(AsAnnotated, Outlives, CalledInOrder),
-    *(HeldBack, ReadyAsAnswered),
+    *(HeldBack, ReadyAsAnswered, OneWatcher),
 )
 
 
@@ -69,6 +71,10 @@ class Oracle(Witness):
         self.shows(self._node.statuses())
         self.describes(self._node.described())
         self.moves()
+        actors = self._node.play.describe()
+        self.works_with(actors)
+        for each in actors.values():
+            LOOKOUT.look(f"the error of {each.name}", each.last_error)
         for ended in self._node.endings:
             if ended.error and "crashed on request" not in ended.error:
                 self._note(f"{ended.name} fails: {ended.error}")
@@ -116,6 +122,21 @@ class Oracle(Witness):
             self.wishes.owner = change.after["metadata"]["uid"]
         for rule in self._rules:
             rule.changes(change, is_agents=is_agents)
+
+    @override
+    def objects_say(self, where: str, kind: str, name: str, text: str) -> None:
+        for rule in self._rules:
+            rule.objects_say(where, kind, name, text)
+
+    @override
+    def pulls(self, password: str) -> None:
+        for rule in self._rules:
+            rule.pulls(password)
+
+    @override
+    def works_with(self, actors: Collection[str]) -> None:
+        for rule in self._rules:
+            rule.works_with(actors)
 
     @override
     def deletes(self, pod: Pod) -> None:

@@ -9,8 +9,11 @@ from typing import Any, Final
 from typing_extensions import override
 
 from tests.environment.machine import Instance
+from tests.environment.oracle.cluster import shown_uid
 from tests.environment.oracle.rule import Answers, Rule
 from tests.environment.oracle.starts import CALM
+from tests.support.apiserver.history import Change
+from tests.support.apiserver.paths import POD
 
 SHOWN_WITHIN: Final = 5.0
 """Seconds after answers come to count: the timeout of the last one, and a look."""
@@ -42,6 +45,11 @@ class ReadyAsAnswered(Rule):
 
     So is the end of that, and that it has started. What counted before a SIGKILL of the agent stays shown.
     """
+
+    @override
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        if is_agents and change.kind is POD and not change.is_gone:
+            self.shows({shown_uid(change.after): change.after["status"]})
 
     @override
     def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from tests.environment.oracle.cluster import is_preparing
 from tests.environment.oracle.cluster_rest import condition, restless_cluster
 from tests.environment.oracle.rule import Wishes, is_sidecar
 from tests.environment.oracle.shown import TERMINAL
+from tests.environment.oracle.volumes import stale_files
 
 SETTLED_AFTER: Final = 90.0
 """Seconds of a container's run after which its probes have said whether it is started, alive and ready."""
@@ -27,6 +28,7 @@ def restless(node: Node, wishes: Wishes) -> Iterator[str]:
     for uid in sorted(wanted & set(statuses)):
         yield from _unlike(node, wishes, uid, statuses[uid])
     yield from _left_over(node, wanted)
+    yield from stale_files(node, wishes)
     yield from restless_cluster(node, wishes)
 
 

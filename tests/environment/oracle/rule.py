@@ -17,6 +17,8 @@ WRITES_AGAIN_WITHIN: Final = 31.0
 """Seconds after a write that the disk refused, within which it is tried again."""
 FIELDS: Final = {what: probe for probe, what in ASKED.items()}
 """Which field of a container has a probe, by what it asks."""
+API, LOCAL = "at the API server", "in files"
+"""Where Secrets and ConfigMaps are."""
 SETTLES_WITHIN: Final = 1.0
 """Seconds within which what people want, and the agent knows, has had its effects at the API server."""
 
@@ -62,8 +64,10 @@ class Wishes:
     """The UID of the Node at the API server."""
     told_by: float = 0.0
     """When the last outage of a source was over."""
-    said: dict[tuple[str, str], str] = field(default_factory=dict)
-    """What each Secret and ConfigMap says now, by kind and name; empty if it is gone."""
+    wanted_since: dict[str, float] = field(default_factory=dict)
+    """When pods came to be wanted, by their UIDs."""
+    said: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """What each Secret and ConfigMap says now, by its place, kind and name; empty if it is gone."""
     bound: set[str] = field(default_factory=set)
     """UIDs of pods that are bound to the node at the API server."""
     disk_failed_at: float = -math.inf
@@ -128,6 +132,10 @@ class Wishes:
         (docs/pods.md): who gets a SIGKILL before that has no record, and the next agent does without it.
         """
         return self.lacks_records and self.killed_at >= shown_at and uid not in self.bound
+
+    def where(self, uid: str) -> str:
+        """Return where the objects of a pod are: a static pod has those of files."""
+        return API if uid in self.bound else LOCAL
 
     def statics(self) -> Iterator[Pod]:
         """Yield the static pods that are wanted."""

@@ -48,8 +48,8 @@ class StopWanted(Rule):
 class GraceShrinks(Rule):
     """The end of a container that is being stopped is never put off, but by the least grace.
 
-    Nobody kills it before. Who got a SIGKILL stops anew what was being stopped, as the annotations of the containers
-    say. A runtime is told whole seconds: one more is no more.
+    Nobody kills it before. Who got a SIGKILL stops anew what was being stopped, as the annotations of the
+    containers say. A runtime is told whole seconds: one more is no more.
     """
 
     def __init__(self, *about: Any) -> None:

@@ -47,21 +47,25 @@ class CountedDisk:
 
 
 class AskedCri(FakeCri):
-    """Has containers answer the commands of probes. One without an answer runs until nobody waits for it."""
+    """Has containers answer the commands of probes. One without an answer runs until nobody waits."""
 
     def __init__(
         self,
         machine: Machine,
         later: Callable[[float, Callable[[], None]], object],
         asks: Callable[[str, str], Answer | None],
+        pulls: Callable[[str], None],
     ) -> None:
-        """``asks`` returns what a container answers. None if it does not run."""
+        """``asks`` returns what a container answers, ``pulls`` hears by which password images are pulled."""
         super().__init__(machine, later)
         self._asks = asks
+        self._pulls = pulls
 
     @override
     def _carry_out(self, method: str, request: Any, answer: Callable[[RpcOutcome], None]) -> None:
         said = None
+        if method == "PullImage":
+            self._pulls(request.auth.password)
         if method == "ExecSync" and list(request.cmd)[:1] == [COMMAND]:
             said = self._asks(request.container_id, request.cmd[1])
             self.execs[tuple(request.cmd)] = (int(said is Answer.NO), "")
@@ -84,6 +88,7 @@ class OutsideWire(FakeWire):
 class InContainers(Runtime):
     """Runs pods in containers."""
 
+    makes_volumes = True
     flags = ("--runtime=cri", "--container-runtime-endpoint=unix:///nowhere.sock")
 
     def __init__(self, outside: Outside) -> None:
@@ -92,7 +97,7 @@ class InContainers(Runtime):
         for number, image in enumerate((*IMAGES, UNTOUCHED)):
             self.machine.images.ids[image] = f"sha256:{number + 7:0>64x}"
         self.health = Health()
-        self.service = AskedCri(self.machine, outside.later, self._ask)
+        self.service = AskedCri(self.machine, outside.later, self._ask, self._note_pull)
         self.disk = CountedDisk()
         self.pushed_at: dict[str, float] = {}
         """When names of images came to mean what they mean in the registry."""
@@ -125,6 +130,9 @@ class InContainers(Runtime):
             if what := question_of(one.config.metadata.name, port, sent):
                 return self._ask(one.id, what)
         return None
+
+    def _note_pull(self, password: str) -> None:
+        self.machine.witness.pulls(password)
 
     def _ask(self, container_id: str, what: str) -> Answer | None:
         one = self.machine.containers.get(container_id)

@@ -36,6 +36,8 @@ class Runtime(ABC):
 
     options: Mapping[str, bool] = {}
     """What it was made with: another one of its kind is made with the same."""
+    makes_volumes: bool = False
+    """Whether pods have volumes."""
 
     def __init__(self, outside: Outside) -> None:
         self.outside = outside

@@ -10,7 +10,8 @@ from messages.pods import Pod
 from tests.environment.cluster import NODE, CallFault, Cluster
 from tests.environment.origins import FromCluster
 from tests.simulation.events.event import Kinds, World
-from tests.simulation.workload import OBJECTS, may_change, with_other_image
+from tests.simulation.reading import MAYBE, OBJECTS
+from tests.simulation.workload import may_change, with_other_image
 from tests.support.builders import make_pod
 
 FAULTS: Final = (
@@ -42,11 +43,11 @@ def _in(happens: Callable[[World, Cluster], None]) -> Callable[[World], None]:
 
 
 def _say(world: World, _: Cluster) -> None:
-    world.says(*world.random.choice(OBJECTS))
+    world.says(*world.random.choice(OBJECTS + MAYBE))
 
 
 def _unsay(world: World, cluster: Cluster) -> None:
-    kind, name = world.random.choice(OBJECTS)
+    kind, name = world.random.choice(OBJECTS + MAYBE)
     if cluster.store.has(f"{kind.lower()}s", "default", name):
         cluster.store.remove(f"{kind.lower()}s", "default", name)
 

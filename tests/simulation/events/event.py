@@ -12,6 +12,7 @@ from tests.environment.crashes import CrashesAmid
 from tests.environment.machine import NOBODYS
 from tests.environment.node import Node
 from tests.environment.oracle.oracle import Oracle
+from tests.environment.oracle.rule import LOCAL
 from tests.environment.origins import FromCluster, Origin
 from tests.simulation.workload import PLAIN, Workload
 from tests.support.cri.fake_machine import FakeContainer
@@ -70,6 +71,7 @@ class World:
         if pod.uid in wishes.pods:
             wishes.edited_at[pod.uid] = self.node.wall
         wishes.pods[pod.uid] = pod
+        wishes.wanted_since.setdefault(pod.uid, self.node.wall)
         self.pods[name] = pod.uid
 
     def takes(self, name: str) -> None:
@@ -96,10 +98,18 @@ class World:
         self.oracle.wishes.told_by = self.node.wall + TOLD_WITHIN
 
     def says(self, kind: str, name: str) -> None:
-        """Have a Secret or a ConfigMap say what it never said before."""
+        """Have a Secret or a ConfigMap of the API server say what it never said before."""
         if self.node.cluster is not None:
             self.said += 1
             self.node.cluster.says(kind, name, f"{name}-{self.said}")
+
+    def says_here(self, kind: str, name: str) -> None:
+        """Have a Secret or a ConfigMap of a file say what it never said before."""
+        if self.node.sources.objects:
+            self.said += 1
+            text = f"{name}-{self.said}"
+            self.node.objects.says(kind, name, text)
+            self.oracle.objects_say(LOCAL, kind, name, text)
 
     def container(self) -> FakeContainer | None:
         """Return one container of a pod of ours; None if there is none."""

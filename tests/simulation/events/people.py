@@ -8,12 +8,14 @@ from typing import Any, Final
 from messages.pods import Pod
 from tests.environment.origins import FromCluster, Origin
 from tests.simulation.events.event import Kinds, World
+from tests.simulation.reading import WITH_TOKEN
 from tests.simulation.workload import NAMES, pod_of, with_least_grace, with_other_image
 
 
 def _add(world: World) -> None:
     name, kind = world.random.choice(NAMES), world.random.choice(sorted(world.workload.kinds))
-    places = [each for each in world.node.origins() if _may_have(each, world.workload.kinds[kind])]
+    made = world.workload.kinds[kind]
+    places = [each for each in world.node.origins() if _may_have(world, each, made)]
     place = world.random.choice(places) if places else None
     if name not in world.pods and place is not None and place.has_room_for(name):
         world.made += 1
@@ -23,9 +25,11 @@ def _add(world: World) -> None:
         world.tells()
 
 
-def _may_have(place: Origin, made: Mapping[str, Any]) -> bool:
-    """Return whether there may be such pods. A static pod may read no object of the API server."""
-    return "reads" not in made or isinstance(place, FromCluster)
+def _may_have(world: World, place: Origin, made: Mapping[str, Any]) -> bool:
+    """Return whether there may be such pods. Static pods may read objects of files, and have no token."""
+    reads = made.get("reads", "")
+    has_objects = world.node.sources.objects and reads != WITH_TOKEN
+    return not reads or has_objects or isinstance(place, FromCluster)
 
 
 def _remove(world: World) -> None:
@@ -56,7 +60,7 @@ def _change(world: World, name: str, edited: Callable[[Pod], Pod]) -> None:
 
 
 PEOPLE: Final[Kinds] = {
-    "a pod is added": (10, _add),
+    "a pod is added": (14, _add),
     "a pod is removed": (6, _remove),
     "a pod is removed in a hurry": (3, _hurry),
     "a pod is edited": (4, _edit),

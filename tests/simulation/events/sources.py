@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.environment.oracle.rule import LOCAL
 from tests.environment.origins import FromDirectory
 from tests.simulation.events.event import TOLD_WITHIN, Kinds, World
+from tests.simulation.reading import MAYBE, OBJECTS
 
 FILE: Final = "source/file"
 HTTP: Final = "source/http"
@@ -80,6 +82,22 @@ def mend_sources(world: World) -> None:
         directory.write(name, world.manifests[name].document)
 
 
+def _say_here(world: World) -> None:
+    world.says_here(*world.random.choice(OBJECTS + MAYBE))
+
+
+def _unsay_here(world: World) -> None:
+    kind, name = world.random.choice(OBJECTS + MAYBE)
+    world.node.objects.goes(kind, name)
+    world.oracle.objects_say(LOCAL, kind, name, "")
+
+
+def _break_object(world: World) -> None:
+    """Write what is no object into a file: the last good version stays."""
+    if world.node.objects.directory.files:
+        world.node.objects.breaks(*world.random.choice(OBJECTS + MAYBE))
+
+
 SOURCES: Final[Kinds] = {
     "a file is renamed": (2, _rename),
     "a file is broken": (2, _break),
@@ -87,4 +105,7 @@ SOURCES: Final[Kinds] = {
     "the directory comes back": (2, _show),
     "the URL fails": (2, _fail),
     "the URL answers again": (3, _recover),
+    "an object of a file changes": (4, _say_here),
+    "an object of a file is deleted": (1, _unsay_here),
+    "an object of a file is broken": (1, _break_object),
 }
