@@ -104,7 +104,7 @@ class Running(Generic[P]):
 
 @dataclass(slots=True, eq=False)
 class OperationsMemory(Generic[P]):
-    """What outlives the lives of the actor. To be had by one actor alone."""
+    """What outlives the lives of the actor; or one life has it, which makes it. For one actor alone."""
 
     running: dict[int, Running[P]] = field(default_factory=dict)
     in_hand: list[Running[P]] = field(default_factory=list)

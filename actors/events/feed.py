@@ -26,16 +26,13 @@ from actors.events.feed_parts import (
     FeedMessage,
     FeedPorts,
     FeedReader,
-    LingeringOver,
-    StateDue,
-    VerdictsDue,
     objects_part,
     verdicts_part,
 )
 from actors.events.feed_readers import FeedReaders
 from actors.events.feed_subscriptions import FeedSubscriptions
 from actors.events.ring import StatePart
-from kernel import PooledActor, Port, Timer
+from kernel import PooledActor, Port
 from messages.event_feed import (
     ActorIs,
     AttachReader,
@@ -82,7 +79,7 @@ class EventFeed(PooledActor[FeedMessage]):
     Owns: the readers, the last events, what readers have been told of pods and manifests, and the actors
     and volumes that are in trouble.
     Hears: ``AttachReader``, ``DetachReader``, ``DescribeFeed``; every ``FeedFact``, those of actors,
-    volumes and probes also while nobody reads; ``FeedAnswer``; its own timers.
+    volumes and probes also while nobody reads; ``FeedAnswer``.
     Tells: readers ``EventChunk`` and ``EventPieces``. With the first reader, and a minute after the last:
     PodManager ``Subscribe``, ``DescribePods`` and ``Unsubscribe``, the managers of objects
     ``FollowObjects`` and ``UnfollowObjects``, the keeper of statuses ``FollowStatuses`` and
@@ -107,13 +104,13 @@ class EventFeed(PooledActor[FeedMessage]):
         """Facts and answers that are being told, in their order."""
         self._stale: set[StatePart] = set()
         """Sources whose verdicts may be others than readers know."""
-        self._verdicts_timer: Timer | None = None
-        self._state_timer: Timer | None = None
-        self._lingering = 0
 
     @override
     def started(self) -> None:
         memory = self._memory
+        self._next_verdicts = self.alarm(self._ask_for_verdicts)
+        self._state_is_late = self.alarm(self._give_up_state)
+        self._nobody_came = self.alarm(self._unfollow)
         if not memory.readers:
             if memory.is_following:
                 self._unfollow()
@@ -137,8 +134,6 @@ class EventFeed(PooledActor[FeedMessage]):
                 reply_to.tell(FeedDescribed(readers=len(memory.readers), dropped=memory.dropped))
             case FeedGoesOn():
                 self._go_on()
-            case StateDue() | VerdictsDue() | LingeringOver():
-                self._take_timer(message)
             case (
                 PodsDescribed()
                 | StatusesDescribed()
@@ -155,7 +150,7 @@ class EventFeed(PooledActor[FeedMessage]):
 
     def _attach(self, message: AttachReader) -> None:
         memory, port = self._memory, message.reader
-        self._lingering += 1  # who waits for the end of an earlier pause waits in vain
+        self._nobody_came.at(None)
         if not memory.is_following:
             self._follow()
         reader = memory.readers[port] = FeedReader(wants_state=message.wants_state)
@@ -175,35 +170,24 @@ class EventFeed(PooledActor[FeedMessage]):
         del memory.readers[message.reader]
         memory.dropped += message.was_slow
         if not memory.readers:
-            self._lingering += 1
-            self.after(LINGERS, LingeringOver(number=self._lingering))
+            self._nobody_came.after(LINGERS)
 
     def _begin_state(self, port: Port[FeedTelling], reader: FeedReader, why: str) -> None:
         self._readers.begin(port, reader, self._ports.parts(), self.clock.monotonic(), why)
         self._subscriptions.ask(self._ports.parts())
-        self._arm_state()
+        self._wait_for_state()
 
-    def _arm_state(self) -> None:
-        if self._state_timer is None:
-            self._state_timer = self.after(ANSWER_WITHIN, StateDue())
+    def _wait_for_state(self) -> None:
+        if self._state_is_late.due is None:
+            self._state_is_late.after(ANSWER_WITHIN)
 
-    def _take_timer(self, timer: StateDue | VerdictsDue | LingeringOver) -> None:
-        match timer:
-            case StateDue():
-                self._state_timer = None
-                awaited = self._readers.give_up(Seconds(self.clock.monotonic() - ANSWER_WITHIN))
-                self._begin_anew()
-                if awaited:
-                    self._subscriptions.ask(awaited, again=True)
-                    self._arm_state()
-            case VerdictsDue():
-                self._verdicts_timer = None
-                self._ask_for_verdicts()
-            case LingeringOver(number=number):
-                if number == self._lingering and not self._memory.readers:
-                    self._unfollow()
-            case _:
-                assert_never(timer)
+    def _give_up_state(self) -> None:
+        """Go on without the parts of those who have had time to answer."""
+        awaited = self._readers.give_up(Seconds(self.clock.monotonic() - ANSWER_WITHIN))
+        self._begin_anew()
+        if awaited:
+            self._subscriptions.ask(awaited, again=True)
+            self._wait_for_state()
 
     # --- what happens ----------------------------------------------------------------------------------
 
@@ -238,7 +222,7 @@ class EventFeed(PooledActor[FeedMessage]):
                 yield from self._tell_all(PODS, map(lines.pod_event, changes))
             case VerdictsMayDiffer(source=source):
                 self._stale.add(verdicts_part(source))
-                if self._verdicts_timer is None:
+                if self._next_verdicts.due is None:
                     self._ask_for_verdicts()
             case _:
                 self._readers.happens(*_told(fact))
@@ -282,7 +266,7 @@ class EventFeed(PooledActor[FeedMessage]):
         if self._stale and self._memory.is_following:
             self._subscriptions.ask(self._stale, again=True)
             self._stale = set()
-            self._verdicts_timer = self.after(BETWEEN_VERDICTS, VerdictsDue())
+            self._next_verdicts.after(BETWEEN_VERDICTS)
 
     # --- turns -----------------------------------------------------------------------------------------
 

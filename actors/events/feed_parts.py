@@ -32,25 +32,7 @@ class FeedGoesOn:
     """To itself: more is to be told than was told in one turn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateDue:
-    """Timer: who was asked for the present state has had time to answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictsDue:
-    """Timer: sources may be asked for their verdicts again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LingeringOver:
-    """Timer: no reader has come back."""
-
-    number: int
-    """Which waiting it is about."""
-
-
-FeedMessage: TypeAlias = EventFeedMessage | FeedGoesOn | StateDue | VerdictsDue | LingeringOver
+FeedMessage: TypeAlias = EventFeedMessage | FeedGoesOn
 
 EVENT_FEED = Key[FeedMessage]("event-feed")
 

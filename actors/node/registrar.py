@@ -186,8 +186,8 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
 
     def _look(self) -> None:
         """Read the machine, do what follows from that, and then say that the registrar lives."""
-        self._next_look.after(jittered(self._rules.status_update_frequency, 0.04))
         self._read()
+        self._next_look.after(jittered(self._rules.status_update_frequency, 0.04))
         self._go_on()
         self._show_life()  # last, so that it is only told if everything before it worked
 

@@ -15,7 +15,6 @@ from actors.probes.orders import (
     ProberIsUp,
     ProberSays,
     ProbeWanted,
-    UnconfirmedDue,
     prober_key,
 )
 from actors.probes.prober import Prober, ProberMemory, ProberPorts
@@ -70,7 +69,7 @@ class ProbeKeeper(PooledActor[ProbeKeeperMessage]):
 
     Owns: which pods want probes, and what counts of each.
     Hears: ``WantProbes``, ``ReleaseProbes`` of workers; ``ProberIsUp``, ``ProberSays``; ``ProbesBegan``;
-    ``DescribeProbes``; a timer.
+    ``DescribeProbes``.
     Tells: the supervisor of probers ``StartChild`` and ``StopChild``; probers ``ProbeWanted``; workers
     ``ProbesSay``, once for each ``WantProbes`` and whenever it changes, and ``ProbesAgain``; who carries
     probes out ``DropProbe``, and ``OnlyProbes`` when something may have been lost.
@@ -100,7 +99,7 @@ class ProbeKeeper(PooledActor[ProbeKeeperMessage]):
             pod.is_confirmed = False
             pod.want.reply_to.tell(ProbesAgain())
         self._say_everything()
-        self.after(CONFIRMED_WITHIN, UnconfirmedDue())
+        self.later(CONFIRMED_WITHIN, self._release_unconfirmed)
 
     @override
     def receive(self, message: ProbeKeeperMessage, /) -> None:
@@ -115,8 +114,6 @@ class ProbeKeeper(PooledActor[ProbeKeeperMessage]):
                 self._release(uid)
             case ProbesBegan():
                 self._say_everything()
-            case UnconfirmedDue():
-                self._release_unconfirmed()
             case DescribeProbes(reply_to=reply_to):
                 pods = tuple(pod.described() for pod in self._memory.pods.values())
                 reply_to.tell(ProbesDescribed(pods=pods))

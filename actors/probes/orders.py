@@ -36,14 +36,7 @@ class ProbeWanted:
     """As in ``WantProbes``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InheritanceDue:
-    """Timer: two periods have passed since a result was inherited."""
-
-    container_id: str
-
-
-ProberMessage: TypeAlias = ProbeWanted | ProbeIs | InheritanceDue
+ProberMessage: TypeAlias = ProbeWanted | ProbeIs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +55,7 @@ class ProberSays:
     result: ProbeResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnconfirmedDue:
-    """Timer: pods whose workers have not said that they still want probes are gone."""
-
-
-ProbeKeeperMessage: TypeAlias = (
-    ProbesMessage | ProberIsUp | ProberSays | ProbesBegan | UnconfirmedDue
-)
+ProbeKeeperMessage: TypeAlias = ProbesMessage | ProberIsUp | ProberSays | ProbesBegan
 
 PROBE_KEEPER: Final = Key[ProbeKeeperMessage]("probe-keeper")
 PROBERS: Final = Key[DynamicMessage]("probers")

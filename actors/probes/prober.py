@@ -10,7 +10,6 @@ import structlog
 from typing_extensions import override
 
 from actors.probes.orders import (
-    InheritanceDue,
     ProberIsUp,
     ProberMessage,
     ProberSays,
@@ -58,7 +57,7 @@ class Prober(PooledActor[ProberMessage]):
     """Has one probe carried out, and says what counts of it.
 
     Owns: what counts for the instance of now, and whether an earlier process found that out.
-    Hears: ``ProbeWanted`` of its keeper; ``ProbeIs``; a timer.
+    Hears: ``ProbeWanted`` of its keeper; ``ProbeIs``.
     Tells: its keeper ``ProberIsUp`` in each life, and ``ProberSays``; who carries probes out ``RunProbe``
     and ``RestProbe``; who posts events of answers that are not as they should be.
     Fails when: it has a bug. What counts outlives it. The next life hears from its keeper what is wanted,
@@ -89,9 +88,6 @@ class Prober(PooledActor[ProberMessage]):
                 self._take(message)
             case ProbeIs():
                 self._note(message)
-            case InheritanceDue(container_id=container_id):
-                if container_id == self._memory.container_id:
-                    self._watch()  # the answer to that says whether the probe has answered
             case _:
                 assert_never(message)
 
@@ -109,8 +105,13 @@ class Prober(PooledActor[ProberMessage]):
                 memory.inherited_until = Seconds(now + 2 * order.spec.period)
         if memory.inherited_until is not None:
             left = max(0.0, memory.inherited_until - self.clock.monotonic())
-            self.after(Seconds(left), InheritanceDue(container_id=memory.container_id))
+            self.later(Seconds(left), self._end_inheritance, memory.container_id)
         self._watch()
+
+    def _end_inheritance(self, container_id: str) -> None:
+        """Ask whether the probe has answered: two periods have passed since a result was inherited."""
+        if container_id == self._memory.container_id:
+            self._watch()
 
     def _watch(self) -> None:
         wanted = self._wanted

@@ -24,8 +24,6 @@ from runtimes.container_logs.messages import (
     LogKeeperMemory,
     LogKeeperMessage,
     LogKeeperPorts,
-    LogSizesDue,
-    LogSweepDue,
     RestOfLogs,
 )
 from runtimes.container_logs.upkeep import (
@@ -67,7 +65,7 @@ class LogKeeper(Actor[LogKeeperMessage]):
     Owns: the links to logs, the rotated files, and the directories of logs of pods that are gone. It also
     says when the other directories of a pod can go.
     Hears: ``RuntimeFact`` (coalesced per pod) and ``RuntimeAnswered`` of the runtime of containers;
-    ``PodFact``, ``PodLivesDescribed`` (both coalesced), ``DescribeContainerLogs``; its own timers.
+    ``PodFact``, ``PodLivesDescribed`` (both coalesced), ``DescribeContainerLogs``.
     Tells: the runtime ``FollowContainers`` when it starts and each time that it looks at sizes, and
     ``CallRuntime`` with ``ReopenLog``; PodManager ``Subscribe``; the keeper of pods ``DescribePodLives``
     before it removes anything of a pod.
@@ -106,8 +104,8 @@ class LogKeeper(Actor[LogKeeperMessage]):
     def started(self) -> None:
         self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
         self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
-        self.after(self._options.monitor_interval, LogSizesDue())
-        self.after(SWEEP_EVERY, LogSweepDue())
+        self.later(self._options.monitor_interval, self._begin_round)
+        self.later(SWEEP_EVERY, self._sweep)
         if self._options.workers > 1:
             self._pool = ThreadPoolExecutor(self._options.workers, "log-rotation")
             self.resources.callback(self._pool.shutdown, wait=False)
@@ -126,24 +124,10 @@ class LogKeeper(Actor[LogKeeperMessage]):
                 self._remove_orphans(message)
             case DescribeContainerLogs(reply_to=reply_to):
                 reply_to.tell(self._described())
-            case LogSizesDue() | RestOfLogs() | LogSweepDue():
-                self._take_turn(message)
-            case _:
-                assert_never(message)
-
-    def _take_turn(self, turn: LogSizesDue | RestOfLogs | LogSweepDue) -> None:
-        match turn:
-            case LogSizesDue():
-                # What requests changed need not be told to followers: so it asks for all that there is.
-                self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
-                self._round = deque(each for each in self._containers() if each.is_running)
-                self._look_at_sizes()
             case RestOfLogs():
                 self._look_at_sizes()
-            case LogSweepDue():
-                self._sweep()
             case _:
-                assert_never(turn)
+                assert_never(message)
 
     # --- what the runtime has --------------------------------------------------------------------------
 
@@ -174,6 +158,13 @@ class LogKeeper(Actor[LogKeeperMessage]):
 
     # --- rotations -------------------------------------------------------------------------------------
 
+    def _begin_round(self) -> None:
+        """Look at the sizes of all logs."""
+        # What requests changed need not be told to followers: so it asks for all that there is.
+        self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
+        self._round = deque(each for each in self._containers() if each.is_running)
+        self._look_at_sizes()
+
     def _look_at_sizes(self) -> None:
         """Look at some logs, rotate at most as many as there are workers, and go on in a later turn."""
         if self._is_away:
@@ -187,7 +178,7 @@ class LogKeeper(Actor[LogKeeperMessage]):
         if self._round:
             self.me.tell(RestOfLogs())
         else:
-            self.after(self._options.monitor_interval, LogSizesDue())
+            self.later(self._options.monitor_interval, self._begin_round)
 
     def _look_at(self, containers: list[LoggedContainer]) -> bool:
         """Rotate the logs of some containers where that is due. Return whether anything was done."""
@@ -232,11 +223,11 @@ class LogKeeper(Actor[LogKeeperMessage]):
     def _sweep_soon(self) -> None:
         if not self._sweeps_soon:
             self._sweeps_soon = True
-            self.after(SWEEP_SOON, LogSweepDue())
+            self.later(SWEEP_SOON, self._sweep)
 
     def _sweep(self) -> None:
         if not self._sweeps_soon:
-            self.after(SWEEP_EVERY, LogSweepDue())
+            self.later(SWEEP_EVERY, self._sweep)
         self._sweeps_soon = False
         if not self._is_listed or self._is_away:
             return

@@ -23,29 +23,12 @@ from runtimes.container_runtime import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogSizesDue:
-    """Timer: it is time to look at the sizes of logs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RestOfLogs:
     """Told by itself: it goes on with the logs that it has not looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSweepDue:
-    """Timer: it is time to look for what nobody needs."""
-
-
 LogKeeperMessage: TypeAlias = (
-    RuntimeFact
-    | RuntimeAnswered
-    | PodFact
-    | PodLivesDescribed
-    | DescribeContainerLogs
-    | LogSizesDue
-    | RestOfLogs
-    | LogSweepDue
+    RuntimeFact | RuntimeAnswered | PodFact | PodLivesDescribed | DescribeContainerLogs | RestOfLogs
 )
 
 

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 import structlog
 from typing_extensions import override
 
-from kernel import PooledActor, Timer
+from kernel import PooledActor
 from messages.pod_runtime import (
     DescribeRuntime,
     ForgetPod,
@@ -46,13 +46,10 @@ from runtimes.containers.learning import is_still_missing, learn, take_contents
 from runtimes.containers.messages import (
     DEFAULT_OPTIONS,
     POD_RUNTIME,
-    AnswersDue,
     ContainersOptions,
     ContainersPorts,
     ContainersRuntimeMessage,
-    PodsDue,
     RestOfPods,
-    StopsDue,
 )
 from runtimes.containers.observing import container_states, runtime_pods
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
@@ -74,7 +71,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     """Runs pods as containers, by ``plan``, on any runtime of containers.
 
     Owns: what is wanted and known of each pod, its back-offs, and the calls in flight.
-    Hears: ``PodRuntimeMessage``, ``RuntimeAnswered``, ``RuntimeFact``, ``HookEnded``; its own timers.
+    Hears: ``PodRuntimeMessage``, ``RuntimeAnswered``, ``RuntimeFact``, ``HookEnded``.
     Tells: the runtime of containers ``FollowContainers`` when it starts, and ``CallRuntime``; who carries
     hooks out ``HooksMessage``; who commanded a pod ``PodObserved``; who asked for a signal
     ``ContainersSignalled``; events ``PostEvent``.
@@ -84,7 +81,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     Order: one request in flight for each container and each sandbox; of pods that wait for room to start
     the oldest is first, and of stops that wait the one that is to be over first. Repetition: commands may
-    repeat. What is known of a pod is told again after a crash. It never waits and does no I/O. One timer
+    repeat. What is known of a pod is told again after a crash. It never waits and does no I/O. One alarm
     serves all pods, and a pod at rest needs none.
     """
 
@@ -100,15 +97,6 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._calls = ContainerCalls(
             ports.containers, ports.me, memory, options.parallel_starts, options.parallel_stops
         )
-        self._agenda = PodAgenda(memory.records, lambda delay: self.after(delay, PodsDue()))
-        self._driver = PodDriver(
-            memory,
-            self._calls,
-            PodTeller(ports.events, self._level),
-            self._agenda,
-            HookCalls(ports.hooks, ports.me),
-            Limits(longest_backoff=options.longest_backoff),
-        )
         self._is_listed = False
         self._rounds = PodRounds(
             memory,
@@ -116,21 +104,28 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             lambda: self.me.tell(RestOfPods()),
             options.pods_at_once,
         )
-        self._overdue_timer: Timer | None = None
-        self._stop_timer: Timer | None = None
-        self._stop_due = Seconds(0.0)
-        """When that goes off."""
         self._name, self._version = "", ""
 
     @override
     def started(self) -> None:
         ports = self._ports
+        self._agenda = PodAgenda(self._memory.records, self.alarm(self._take_due))
+        self._driver = PodDriver(
+            self._memory,
+            self._calls,
+            PodTeller(ports.events, self._level),
+            self._agenda,
+            HookCalls(ports.hooks, ports.me),
+            Limits(longest_backoff=self._options.longest_backoff),
+        )
+        self._next_stop = self.alarm(self._go_on)
+        self._next_check = self.alarm(self._take_overdue)
         self._signals = ContainerSignals(ports.containers, ports.me, self.incarnation)
         for record in self._memory.records.values():
             record.tell_again, record.wake_at, record.tell_by = True, None, None
         self._memory.questions = list(self._memory.followers)
         self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
-        self._watch_for_overdue()
+        self._check_later()
 
     @override
     def receive(self, message: ContainersRuntimeMessage, /) -> None:
@@ -147,13 +142,18 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._take_fact(message)
             case ListRuntimePods() | DescribeRuntime():
                 self._take_question(message)
-            case PodsDue() | AnswersDue() | StopsDue() | RestOfPods():
-                self._take_deadline(message)
+            case RestOfPods():
+                self._rounds.begin_turn()
+                self._examine_rest()
             case _:
                 assert_never(message)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Let those stop and start for which there is room now."""
         self._let_waiting_stop()
         self._driver.let_waiting_start(self._moment)
-        self._watch_for_overdue()
+        self._check_later()
 
     # --- what it hears ---------------------------------------------------------------------------------
 
@@ -257,23 +257,6 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._rounds.add_listed(listing.sandboxes)
         self._examine_rest()
 
-    def _take_deadline(self, deadline: PodsDue | AnswersDue | StopsDue | RestOfPods) -> None:
-        match deadline:
-            case StopsDue():
-                self._stop_timer = None
-            case PodsDue():
-                moment = self._moment()
-                for record in self._agenda.take_due(moment.now, self._options.pods_at_once):
-                    self._examine(record, moment)
-            case AnswersDue():
-                self._overdue_timer = None
-                self._calls.make_room(self.clock.monotonic())
-                for answer in self._calls.overdue(self.clock.monotonic()):
-                    self._take_answer(answer)
-            case RestOfPods():
-                self._rounds.begin_turn()
-                self._examine_rest()
-
     # --- pod by pod ------------------------------------------------------------------------------------
 
     def _examine(self, record: RuntimeRecord, moment: Clocks) -> None:
@@ -339,17 +322,25 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         return Clocks(self.clock.monotonic(), self.clock.wall())
 
     def _let_waiting_stop(self) -> None:
-        """Tell the stops whose turn it is, and be woken for the next one."""
+        """Tell the stops whose turn it is, and set the alarm for the next one."""
         if self._calls.next_stop is not None:
             self._calls.tell_stops(self.clock.monotonic())
-        due = self._calls.next_stop
-        if due is None or (self._stop_timer is not None and self._stop_due <= due):
-            return
-        if self._stop_timer is not None:
-            self._stop_timer.cancel()
-        delay = Seconds(max(0.0, due - self.clock.monotonic()))
-        self._stop_timer, self._stop_due = self.after(delay, StopsDue()), due
+        self._next_stop.at(self._calls.next_stop)
 
-    def _watch_for_overdue(self) -> None:
-        if self._overdue_timer is None and len(self._calls):
-            self._overdue_timer = self.after(OVERDUE_CHECK, AnswersDue())
+    def _take_due(self) -> None:
+        """Examine the pods that are due."""
+        moment = self._moment()
+        for record in self._agenda.take_due(moment.now, self._options.pods_at_once):
+            self._examine(record, moment)
+        self._go_on()
+
+    def _take_overdue(self) -> None:
+        """Give up the calls that nobody answered."""
+        self._calls.make_room(self.clock.monotonic())
+        for answer in self._calls.overdue(self.clock.monotonic()):
+            self._take_answer(answer)
+        self._go_on()
+
+    def _check_later(self) -> None:
+        if self._next_check.due is None and len(self._calls):
+            self._next_check.after(OVERDUE_CHECK)

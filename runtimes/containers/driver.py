@@ -88,7 +88,7 @@ class PodDriver:
 
     def _look(self, record: RuntimeRecord, now: Seconds) -> None:
         if record.paused_until > now:
-            self.agenda.set(record, record.paused_until, now)
+            self.agenda.set(record, record.paused_until)
         else:
             self.calls.look(record, now)
 
@@ -115,7 +115,7 @@ class PodDriver:
             return
         self.teller.tell(record, decided.waits, self._troubles(record, decided), now)
         times = [time for time in (due, record.tell_by) if time is not None]
-        self.agenda.set(record, min(times, default=None), now)
+        self.agenda.set(record, min(times, default=None))
 
     def _note_past(self, record: RuntimeRecord, moment: Clocks) -> None:
         if not record.is_stopping:  # nothing of it starts again, whatever its exits were

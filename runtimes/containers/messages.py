@@ -14,34 +14,12 @@ from runtimes.hooks.messages import HookEnded, HooksMessage
 
 
 @dataclass(frozen=True, slots=True)
-class PodsDue:
-    """Timer: a pod is due."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnswersDue:
-    """Timer: look for calls that nobody answered."""
-
-
-@dataclass(frozen=True, slots=True)
 class RestOfPods:
     """Told to itself: examine the pods that did not fit into the last turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopsDue:
-    """Timer: a stop that waits may have its turn."""
-
-
 ContainersRuntimeMessage: TypeAlias = (
-    PodRuntimeMessage
-    | RuntimeAnswered
-    | RuntimeFact
-    | HookEnded
-    | PodsDue
-    | AnswersDue
-    | StopsDue
-    | RestOfPods
+    PodRuntimeMessage | RuntimeAnswered | RuntimeFact | HookEnded | RestOfPods
 )
 
 POD_RUNTIME = Key[ContainersRuntimeMessage]("runtime")

@@ -35,16 +35,10 @@ from runtimes.cri.hands import hands
 from runtimes.cri.health_reporter import HealthReporter
 from runtimes.cri.inventory import Seen
 from runtimes.cri.messages import (
-    ConnectDue,
     CriMemory,
     CriPorts,
     CriRuntimeMessage,
-    CriTimer,
     ForgetPodsBut,
-    HealthDue,
-    PodRelistDue,
-    RelistDue,
-    StreamDue,
     StreamEnded,
     StreamTold,
     WaitingLook,
@@ -84,7 +78,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     Owns: what is known of sandboxes and containers; the requests in progress; the stream of events.
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
     of work on the disk; events (coalesced per container, but exits); RuntimeClasses (``LevelIs``);
-    ``ForgetPodsBut`` (coalesced); its own timers.
+    ``ForgetPodsBut`` (coalesced).
     Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
     the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, whenever the
     runtime is there again, and when the network is ready or not any more, ``PodContainersAre`` for each pod
@@ -114,9 +108,21 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._operations = RunningOperations(
             self.operations(memory.operations, self._take_end, self._hands)
         )
-        self._pleg = Pleg(self._around, self._stream, self._operations, self._begin, self.after)
+        self._pleg = Pleg(
+            self._around,
+            self._stream,
+            self._operations,
+            self._begin,
+            self.alarm(self._look_at_all),
+            self._look_later,
+        )
         self._connection = RuntimeConnection(
-            self._audience, self._operations, self._stream, self._pleg, self._begin, self.after
+            self._audience,
+            self._operations,
+            self._stream,
+            self._pleg,
+            self._begin,
+            self.alarm(self._connect_again),
         )
         self._looks_are_late = self.alarm(self._give_up_looks)
         self._health.begin(self.clock.monotonic())
@@ -126,7 +132,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._connection.start()
         if self._ports.runtime_classes is not None:
             self._ports.runtime_classes.follow(RUNTIME_CLASSES, self._ports.me)
-        self.after(HEALTH_EVERY, HealthDue())
+        self.later(HEALTH_EVERY, self._check_health)
         self._set_alarm()
 
     @override
@@ -147,7 +153,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case DescribeRuntime() | DescribeContainerRuntime():
                 self._health.answer(message, self.clock.monotonic())
             case _:
-                self._take_timer(message)
+                assert_never(message)
 
     def _forget_but(self, known: frozenset[PodUid]) -> None:
         memory = self._memory
@@ -296,7 +302,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if again_after is None:
             return
         _log.debug("the stream of events has ended", reason=one_line(message.failure.message)[:300])
-        self.after(again_after, StreamDue(message.stream))
+        self.later(again_after, self._open_again, message.stream)
         if not self._memory.away:
             # Whether the runtime is still there, and the same, shows when it is asked.
             self._connection.check()
@@ -307,23 +313,25 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._stream.reopen()
             self._pleg.look_at(None)
 
-    def _take_timer(self, timer: CriTimer) -> None:
-        match timer:
-            case ConnectDue():
-                self._connection.due()
-            case RelistDue():
-                self._pleg.due(is_away=bool(self._memory.away))
-            case PodRelistDue(uid=uid):
-                if not self._memory.away:
-                    self._pleg.look_at(uid)
-            case StreamDue(stream=stream):
-                self._open_again(stream)
-            case HealthDue():
-                self._health.examine(self.clock.monotonic())
-                self._connection.check()
-                self.after(HEALTH_EVERY if self._health.is_well else HEALTH_SOON, HealthDue())
-            case _:
-                assert_never(timer)
+    # --- in time ---------------------------------------------------------------------------------------
+
+    def _connect_again(self) -> None:
+        self._connection.due()
+
+    def _look_at_all(self) -> None:
+        self._pleg.due(is_away=bool(self._memory.away))
+
+    def _look_later(self, delay: Seconds, uid: PodUid) -> None:
+        self.later(delay, self._look_at, uid)
+
+    def _look_at(self, uid: PodUid) -> None:
+        if not self._memory.away:
+            self._pleg.look_at(uid)
+
+    def _check_health(self) -> None:
+        self._health.examine(self.clock.monotonic())
+        self._connection.check()
+        self.later(HEALTH_EVERY if self._health.is_well else HEALTH_SOON, self._check_health)
 
     def _set_alarm(self) -> None:
         dues = [each.since + each.call.deadline for each in self._memory.looks]

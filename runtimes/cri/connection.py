@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import structlog
 
-from kernel import Operation
+from kernel import Alarm, Operation
 from messages.units import Seconds
 from runtimes.container_runtime import (
     RuntimeFailure,
@@ -17,7 +17,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.audience import RuntimeAudience
 from runtimes.cri.event_stream import EventStream
-from runtimes.cri.messages import NOT_ASKED, ConnectDue, CriTimer
+from runtimes.cri.messages import NOT_ASKED
 from runtimes.cri.operations.connecting import Greeting, greet
 from runtimes.cri.operations.outcomes import one_line
 from runtimes.cri.pleg import Pleg
@@ -51,16 +51,16 @@ class RuntimeConnection:
         stream: EventStream,
         pleg: Pleg,
         begin: Callable[[Purpose, Operation[Any]], None],
-        later: Callable[[Seconds, CriTimer], object],
+        next_attempt: Alarm,
     ) -> None:
+        """``next_attempt`` rings when ``due`` is to be called."""
         self._memory = audience.memory
         self._audience = audience
         self._operations = operations
         self._stream = stream
         self._pleg = pleg
         self._begin = begin
-        self._later = later
-        self._is_timed = False
+        self._next_attempt = next_attempt
         self._unanswered = 0
 
     def start(self) -> None:
@@ -75,7 +75,6 @@ class RuntimeConnection:
 
     def due(self) -> None:
         """Try again, unless that is under way: the time for that has come."""
-        self._is_timed = False
         if self._memory.away and not any(map(_is_attempt, self._operations.own())):
             self._connect()
 
@@ -135,9 +134,8 @@ class RuntimeConnection:
         self._begin(Connect(), greet())
 
     def _try_again(self) -> None:
-        if not self._is_timed:
-            self._is_timed = True
-            self._later(TRY_AGAIN_AFTER, ConnectDue())
+        if self._next_attempt.due is None:
+            self._next_attempt.after(TRY_AGAIN_AFTER)
 
     def _is_asking(self, kind: type[Purpose]) -> bool:
         return any(isinstance(each, kind) for each in self._operations.own())

@@ -55,37 +55,6 @@ class ForgetPodsBut:
     """The pods that sources want, or that have lives on this node."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectDue:
-    """Timer: try whether the runtime is there."""
-
-
-@dataclass(frozen=True, slots=True)
-class RelistDue:
-    """Timer: look at everything."""
-
-
-@dataclass(frozen=True, slots=True)
-class PodRelistDue:
-    """Timer: look at one pod, of which the runtime does not say yet what an event said."""
-
-    uid: PodUid
-
-
-@dataclass(frozen=True, slots=True)
-class StreamDue:
-    """Timer: open the stream of events again."""
-
-    stream: int
-    """The one that has ended, which has to be the last."""
-
-
-@dataclass(frozen=True, slots=True)
-class HealthDue:
-    """Timer: ask how the runtime is."""
-
-
-CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | StreamDue | HealthDue
 CriRuntimeMessage: TypeAlias = (
     ContainerRuntimeMessage
     | DescribeContainerRuntime
@@ -93,7 +62,6 @@ CriRuntimeMessage: TypeAlias = (
     | StreamTold
     | StreamEnded
     | ForgetPodsBut
-    | CriTimer
 )
 
 NOT_ASKED: Final = "it has not been asked yet"

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from kernel import Operation, Timer
+from kernel import Alarm, Operation
 from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import CallRuntime, LookAtPod
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.inventory import CriInventory, Seen
-from runtimes.cri.messages import CriTimer, PodRelistDue, RelistDue
 from runtimes.cri.operations.exits import take_exit
 from runtimes.cri.operations.looking import look
 from runtimes.cri.operations.surroundings import Surroundings
@@ -38,19 +37,21 @@ class Pleg:
         stream: EventStream,
         operations: RunningOperations,
         begin: Callable[[Purpose, Operation[Any]], None],
-        later: Callable[[Seconds, CriTimer], Timer],
+        next_look: Alarm,
+        look_later: Callable[[Seconds, PodUid], None],
     ) -> None:
+        """``next_look`` rings when ``due`` is to be called. ``look_later`` has one pod looked at then."""
         self._around = around
         self._stream = stream
         self._operations = operations
         self._begin = begin
-        self._later = later
+        self._next_look = next_look
+        """At everything."""
+        self._look_later = look_later
         self._again: set[PodUid | None] = set()
         """Pods of which something happened while they were looked at; None for all."""
         self._settling: dict[PodUid, int] = {}
         """How many looks each pod has had since an exit that the runtime does not say yet."""
-        self._timer: Timer | None = None
-        """Of the next look at everything."""
         self._waits = WITHOUT_EVENTS
         self._is_new = True
         """Nobody knows yet whether events come."""
@@ -63,7 +64,6 @@ class Pleg:
 
     def due(self, *, is_away: bool) -> None:
         """Look at everything: the time for that has come. Not while the runtime is away."""
-        self._timer = None
         if not is_away and None not in self._looked_at():
             self._look(None)
 
@@ -123,17 +123,17 @@ class Pleg:
                 del self._settling[uid]
                 continue
             self._settling[uid] = looks + 1
-            self._later(SETTLES_AFTER[looks], PodRelistDue(uid))
+            self._look_later(SETTLES_AFTER[looks], uid)
 
     def _set_timer(self) -> None:
         has_events = self._stream.is_open and not self._is_new
         self._is_new = False
         wait = WITH_EVENTS if has_events else WITHOUT_EVENTS
-        if self._timer is not None:
-            if wait >= self._waits:
-                return
-            self._timer.cancel()  # events have ended since it was set
-        self._timer, self._waits = self._later(wait, RelistDue()), wait
+        if (
+            self._next_look.due is None or wait < self._waits
+        ):  # or events have ended since it was set
+            self._next_look.after(wait)
+            self._waits = wait
 
     def _forget_moments(self) -> None:
         """Let the inventory forget, unless a look is out that needs its memory."""

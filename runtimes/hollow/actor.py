@@ -68,24 +68,8 @@ class HollowStepsDue:
     """Told by its timer, and by itself while more steps are due than it goes in one turn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavingDue:
-    """Timer: what changed meanwhile is to be saved."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedLate:
-    """Timer: nobody answered what the process before has saved."""
-
-
 HollowContainersMessage: TypeAlias = (
-    ContainerRuntimeMessage
-    | HooksMessage
-    | ProbesToRun
-    | HollowStepsDue
-    | HollowPodsSaved
-    | SavingDue
-    | SavedLate
+    ContainerRuntimeMessage | HooksMessage | ProbesToRun | HollowStepsDue | HollowPodsSaved
 )
 
 HOLLOW_CONTAINERS = Key[HollowContainersMessage]("runtime/containers")
@@ -136,11 +120,12 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         self._timer_due: Seconds | None = None
         self._goes_on = False
         """Whether it told itself to go on."""
-        self._saving_timer: Timer | None = None
         self._saved_at: Seconds | None = None
 
     @override
     def started(self) -> None:
+        self._next_saving = self.alarm(self._save)
+        self._no_records = self.alarm(self._ask_records)
         failed, self._memory.in_hand = self._memory.in_hand, None
         if isinstance(failed, CallRuntime):
             self._answer([HollowAnswer(failed, _UNCERTAIN)])
@@ -150,7 +135,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         for prober in self._memory.probe_followers:
             prober.tell(ProbesBegan())
         if self._records is not None and not self._memory.is_restored:
-            self._ask_records(self._records)
+            self._ask_records()
             return
         self._tell(self._memory.followers, self._everything())
         self._set_timer()
@@ -163,10 +148,8 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     @override
     def receive(self, message: HollowContainersMessage, /) -> None:
         if self._records is not None and not self._memory.is_restored:
-            self._wait_for_records(message, self._records)
+            self._wait_for_records(message)
             return
-        if isinstance(message, SavingDue):
-            self._saving_timer = None
         self._handle(message)
         self._answer_hooks()
         self._tell_changes()
@@ -190,7 +173,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             case AskContainer(question=question, reply_to=reply_to, ref=ref):
                 answer = answer_of(self._core.machine, question, self.clock.wall())
                 reply_to.tell(ContainerAnswered(ref=ref, answer=answer))
-            case SavingDue() | HollowPodsSaved() | SavedLate():
+            case HollowPodsSaved():
                 pass  # what was saved before is known by now
             case _:
                 self._take_probe(message)
@@ -214,24 +197,23 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
 
     # --- records ---------------------------------------------------------------------------------------
 
-    def _ask_records(self, records: Port[HollowRecordsMessage]) -> None:
-        records.tell(ReadHollowPods(reply_to=self.me))
-        self.after(ASK_AGAIN_AFTER, SavedLate())
+    def _ask_records(self) -> None:
+        """Ask what the process before has saved, and again if nobody answers."""
+        if self._records is not None:
+            self._records.tell(ReadHollowPods(reply_to=self.me))
+            self._no_records.after(ASK_AGAIN_AFTER)
 
-    def _wait_for_records(
-        self, message: HollowContainersMessage, records: Port[HollowRecordsMessage]
-    ) -> None:
+    def _wait_for_records(self, message: HollowContainersMessage) -> None:
         memory = self._memory
         if isinstance(message, HollowPodsSaved):
             restore(self._core.machine, message.pods, self._now())
             memory.is_restored = True
+            self._no_records.at(None)
             waiting, memory.waiting = memory.waiting, []
             for each in waiting:
                 self._handle(each)
             self._tell_changes()
             self._set_timer()
-        elif isinstance(message, SavedLate):
-            self._ask_records(records)
         else:
             memory.waiting.append(message)
 
@@ -240,14 +222,14 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         if self._records is None:
             self._core.machine.touched.clear()
             return
-        if not self._core.machine.touched or self._saving_timer is not None:
+        if not self._core.machine.touched or self._next_saving.due is not None:
             return
         now = self.clock.monotonic()
         if self._saved_at is None or now >= self._saved_at + SAVING_PAUSE:
             self._save_now(SAVED_PER_TURN)
             self._saved_at = now
         if self._core.machine.touched:
-            self._saving_timer = self.after(SAVING_PAUSE, SavingDue())
+            self._next_saving.after(SAVING_PAUSE)
 
     def _save_now(self, limit: int) -> None:
         machine, now = self._core.machine, self._now()

@@ -40,12 +40,7 @@ class ReadHollowPods:
     reply_to: Port[HollowPodsSaved]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveAgainDue:
-    """Timer: try again to write what could not be written."""
-
-
-HollowRecordsMessage: TypeAlias = SaveHollowPods | ReadHollowPods | SaveAgainDue
+HollowRecordsMessage: TypeAlias = SaveHollowPods | ReadHollowPods
 
 HOLLOW_RECORDS = Key[HollowRecordsMessage]("runtime/records")
 
@@ -63,7 +58,7 @@ class HollowRecordKeeper(Actor[HollowRecordsMessage]):
     """Saves hollow pods in one file, and reads what the process before has saved.
 
     Owns: the file; what could not be written yet.
-    Hears: ``SaveHollowPods``, ``ReadHollowPods``; its own timer.
+    Hears: ``SaveHollowPods``, ``ReadHollowPods``.
     Tells: ``HollowPodsSaved``.
     Fails when: it has a bug. Nothing depends on it while the agent runs: what cannot be written is said
     once, and tried again.
@@ -71,10 +66,10 @@ class HollowRecordKeeper(Actor[HollowRecordsMessage]):
 
     def __init__(self, memory: HollowRecordsMemory) -> None:
         self._memory = memory
-        self._is_waiting = False
 
     @override
     def started(self) -> None:
+        self._next_try = self.alarm(self._save)
         self._save()
 
     @override
@@ -86,13 +81,10 @@ class HollowRecordKeeper(Actor[HollowRecordsMessage]):
         match message:
             case SaveHollowPods(pods=pods):
                 self._memory.unsaved |= {pod.uid: pod for pod in pods}
-                if not self._is_waiting:
+                if self._next_try.due is None:
                     self._save()
             case ReadHollowPods(reply_to=reply_to):
                 reply_to.tell(HollowPodsSaved(pods=self._read()))
-            case SaveAgainDue():
-                self._is_waiting = False
-                self._save()
             case _:
                 assert_never(message)
 
@@ -111,8 +103,7 @@ class HollowRecordKeeper(Actor[HollowRecordsMessage]):
             memory.file.write(memory.unsaved.values())
         except OSError as error:
             self._note_trouble(f"cannot be written: {error.strerror}")
-            self._is_waiting = True
-            self.after(RETRY_AFTER, SaveAgainDue())
+            self._next_try.after(RETRY_AFTER)
             return
         memory.unsaved.clear()
         if memory.has_trouble:

@@ -13,7 +13,7 @@ from typing import Final, assert_never
 
 from typing_extensions import override
 
-from kernel import PooledActor, Port
+from kernel import PooledActor, Port, Timer
 from messages.pod_runtime import (
     ContainersSignalled,
     DescribeRuntime,
@@ -28,15 +28,13 @@ from messages.pod_runtime import (
     StopPod,
 )
 from messages.pods import PodUid
-from runtimes.virtual.calls import ProviderCallEnded, ProviderCalls, ProviderFailure, Returned
-from runtimes.virtual.deadlines import (
-    MorePodsToExamine,
-    NodeDue,
-    ObserveDue,
-    PodDue,
-    ProviderCallLate,
+from messages.units import Seconds
+from runtimes.virtual.calls import (
+    ProviderCallEnded,
+    ProviderCalls,
     ProviderChanged,
-    VirtualDeadline,
+    ProviderFailure,
+    Returned,
 )
 from runtimes.virtual.desk import CallDesk
 from runtimes.virtual.examining import PodExaminer
@@ -70,7 +68,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
 
     Owns: what is known of each pod, and which calls are made for it.
     Hears: ``PodRuntimeMessage``; ``ProviderChanged`` from the provider, ``ProviderCallEnded`` from
-    threads; its own timers.
+    threads.
     Tells: ``PodObserved`` to whoever gave the last command; ``PodsObserved``, ``RuntimeDescribed``;
     ``ContainersSignalled``, which says that there are no signals; ``PostEvent``.
     Fails when: it has a bug. Whatever the provider raises, returns or never returns is an answer.
@@ -89,20 +87,27 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         rules: VirtualRules,
     ) -> None:
         self._loaded = loaded
+        self._calls = calls
+        self._ports = ports
         self._memory = memory
         self._rules = rules
-        self._desk = CallDesk(loaded.provider, calls, ports.me, memory, rules)
-        self._looks = Looks(self._desk, memory, rules, self.after)
         self._notices = VirtualNotices(ports.events, loaded.name)
         self._to_examine: dict[PodUid, None] = {}
-        self._is_examining = False
-        self._pods = PodExaminer(memory, self._desk, self._notices, loaded.can, self.after)
         self._lists: list[Port[PodsObserved]] = []
         self._node_trouble = ""
 
     @override
     def started(self) -> None:
-        self._desk.resume(self.clock, self.after)
+        memory, rules, loaded = self._memory, self._rules, self._loaded
+        self._desk = CallDesk(
+            loaded.provider, self._calls, self._ports.me, memory, rules, self._give_up_later
+        )
+        self._looks = Looks(self._desk, memory, rules, self.alarm(self._look))
+        self._pods = PodExaminer(
+            memory, self._desk, self._notices, loaded.can, self._examine_one_later
+        )
+        self._more = self.alarm(self._go_on)
+        self._desk.resume(self.clock)
         self._lists = list(self._memory.followers)
         for it in self._memory.pods.values():
             it.last_told = None
@@ -125,28 +130,27 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
                 reply_to.tell(self._described())
             case ProviderCallEnded(ref=ref):
                 self._take_outcome(ref)
-            case ProviderCallLate() | ObserveDue() | NodeDue() | PodDue() | MorePodsToExamine():
-                self._take_deadline(message)
             case ProviderChanged():
                 self._looks.look(self.clock)
             case _:
                 assert_never(message)
+        self._go_on()
+
+    def _go_on(self) -> None:
         self._examine_some()
         self._answer_lists()
 
-    def _take_deadline(self, message: VirtualDeadline) -> None:
-        match message:
-            case ProviderCallLate(ref=ref):
-                self._give_up(ref)
-            case ObserveDue():
-                self._looks.due(self.clock)
-            case NodeDue():
-                self._ask_node()
-            case PodDue(uid=uid):
-                self._pods.forget_timer(uid)
-                self._examine_later((uid,))
-            case MorePodsToExamine():
-                self._is_examining = False
+    def _look(self) -> None:
+        self._looks.look(self.clock)
+        self._go_on()
+
+    def _examine_one_later(self, delay: Seconds, uid: PodUid) -> Timer:
+        return self.later(delay, self._examine_again, uid)
+
+    def _examine_again(self, uid: PodUid) -> None:
+        self._pods.forget_timer(uid)
+        self._examine_later((uid,))
+        self._go_on()
 
     # --- commands and pods ------------------------------------------------------------------------------
 
@@ -176,9 +180,8 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             it = self._memory.pods.get(uid)
             if it is not None:
                 self._pods.examine(it, self.clock)
-        if self._to_examine and not self._is_examining:
-            self._is_examining = True
-            self.me.tell(MorePodsToExamine())
+        if self._to_examine:
+            self._more.after(Seconds(0.0))
 
     # --- calls ------------------------------------------------------------------------------------------
 
@@ -220,10 +223,17 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         it.trouble = PodTrouble(reason=reason_of(method), message=sentence)
         self._notices.failed(it, method, sentence)
 
+    def _give_up_later(self, delay: Seconds, ref: int) -> Timer:
+        return self.later(delay, self._give_up, ref)
+
     def _give_up(self, ref: int) -> None:
+        """Wait no longer for a call that has had its time."""
         out = self._desk.give_up(ref)
-        if out is None:
-            return
+        if out is not None:
+            self._note_late(ref, out)
+            self._go_on()
+
+    def _note_late(self, ref: int, out: CallOut) -> None:
         method = out.call.method
         sentence = f"{method.value} has not returned in time"
         it = self._memory.pods.get(out.uid) if out.uid is not None else None
@@ -231,7 +241,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             self._looks.fail(sentence, self.clock)
         elif method is Method.NODE:
             self._node_trouble = sentence
-            self.after(self._rules.node_every, NodeDue())
+            self.later(self._rules.node_every, self._ask_node)
         elif it is not None:
             it.calls.pop(ref, None)
             it.hung[ref] = method
@@ -286,10 +296,10 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
 
     def _ask_node(self) -> None:
         if self._desk.may_begin(Method.NODE):
-            self._desk.begin(Method.NODE, clock=self.clock, after=self.after, digest=sound_node)
+            self._desk.begin(Method.NODE, clock=self.clock, digest=sound_node)
 
     def _take_node(self, outcome: Returned | ProviderFailure) -> None:
-        self.after(self._rules.node_every, NodeDue())
+        self.later(self._rules.node_every, self._ask_node)
         value = outcome.value if isinstance(outcome, Returned) else outcome
         if isinstance(value, RuntimeNode):
             self._memory.node, self._node_trouble = value, ""

@@ -52,6 +52,11 @@ class ProviderCallEnded:
     ref: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderChanged:
+    """The provider says that something has changed. Coalesced."""
+
+
 @dataclass(slots=True, eq=False)
 class ProviderCall:
     """One call, and its outcome once there is one. The thread of the call sets that, and nobody else."""

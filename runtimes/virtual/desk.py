@@ -9,7 +9,6 @@ from kernel import Clock, Port, Timer
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds
 from runtimes.virtual.calls import ProviderCall, ProviderCallEnded, ProviderCalls
-from runtimes.virtual.deadlines import ProviderCallLate
 from runtimes.virtual.memory import CallOut, VirtualMemory, VirtualRules
 from runtimes.virtual.pods import Method
 
@@ -18,7 +17,7 @@ class CallDesk:
     """Begins calls and keeps them in the memory until they return, over crashes too.
 
     Refs: each call gets the next number, counted from 1 in each process.
-    Deadline: ``after`` tells the actor when a call has had its time. ``give_up`` then counts it as hanging,
+    Deadline: ``late`` calls the actor when a call has had its time. ``give_up`` then counts it as hanging,
     until it returns after all. Its thread is not waited for, and is not used again.
     Crash: the memory has each call with its outcome. A new life goes through them by ``resume``.
     """
@@ -30,7 +29,10 @@ class CallDesk:
         reply_to: Port[ProviderCallEnded],
         memory: VirtualMemory,
         rules: VirtualRules,
+        late: Callable[[Seconds, int], Timer],
     ) -> None:
+        """``late`` has the actor give up the call of a number after so many seconds."""
+        self._late = late
         self._provider = provider
         self._calls = calls
         self._reply_to = reply_to
@@ -38,21 +40,19 @@ class CallDesk:
         self._rules = rules
         self._timers: dict[int, Timer] = {}
 
-    def resume(self, clock: Clock, after: Callable[[Seconds, ProviderCallLate], Timer]) -> None:
+    def resume(self, clock: Clock) -> None:
         """Take over what an earlier life began: tell what has returned, and wait for the rest."""
         for ref, out in tuple(self._memory.out.items()):
             if out.call.outcome is not None:
                 self._reply_to.tell(ProviderCallEnded(ref=ref))
             elif not out.call.is_given_up:
-                left = Seconds(max(out.due - clock.monotonic(), 0.0))
-                self._timers[ref] = after(left, ProviderCallLate(ref=ref))
+                self._timers[ref] = self._late(Seconds(out.due - clock.monotonic()), ref)
 
     def begin(  # noqa: PLR0913  # what a call is
         self,
         method: Method,
         *arguments: object,
         clock: Clock,
-        after: Callable[[Seconds, ProviderCallLate], Timer],
         more_time: float = 0.0,
         uid: PodUid | None = None,
         digest: Callable[[object], object] = lambda value: value,
@@ -66,7 +66,7 @@ class CallDesk:
         within = Seconds(self._rules.deadline + more_time)
         due = clock.monotonic() + within
         self._memory.out[ref] = CallOut(call, uid, due, number, spec)
-        self._timers[ref] = after(within, ProviderCallLate(ref=ref))
+        self._timers[ref] = self._late(within, ref)
         self._calls.start(call, self._reply_to)
         return ref
 

@@ -10,7 +10,6 @@ from kernel import Clock, Timer
 from messages.pod_runtime import ForgetPod, PodTrouble, RunPod, StopPod
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from runtimes.virtual.deadlines import PodDue, ProviderCallLate
 from runtimes.virtual.desk import CallDesk
 from runtimes.virtual.memory import VirtualMemory, remember
 from runtimes.virtual.notices import VirtualNotices
@@ -38,8 +37,9 @@ class PodExaminer:
         desk: CallDesk,
         notices: VirtualNotices,
         can: Abilities,
-        after: Callable[[Seconds, PodDue | ProviderCallLate], Timer],
+        later: Callable[[Seconds, PodUid], Timer],
     ) -> None:
+        """``later`` has a pod examined again after so many seconds."""
         self.unsettled: set[PodUid] = set(memory.pods)
         """Pods for which the next observation matters, even if it says the same of them."""
         self.common: tuple[PodTrouble, ...] = ()
@@ -48,7 +48,7 @@ class PodExaminer:
         self._desk = desk
         self._notices = notices
         self._can = can
-        self._after = after
+        self._later = later
         self._waiting: dict[PodUid, None] = {}
         """Pods that wait until fewer calls are under way, the oldest first."""
         self._timers: dict[PodUid, Timer] = {}
@@ -97,7 +97,7 @@ class PodExaminer:
         timer = self._timers.pop(uid, None)
         if timer is not None:
             timer.cancel()
-        self._timers[uid] = self._after(delay, PodDue(uid=uid))
+        self._timers[uid] = self._later(delay, uid)
 
     def _begin(self, it: VirtualPod, step: CallProvider, clock: Clock) -> None:
         if self._desk.room <= 0:
@@ -111,7 +111,6 @@ class PodExaminer:
             method,
             *((pod, float(step.grace)) if method is Method.STOP else (pod,)),
             clock=clock,
-            after=self._after,
             more_time=step.grace,
             uid=it.uid,
             spec=pod.document.get("spec"),

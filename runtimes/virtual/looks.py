@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from kernel import Clock, Timer
+from kernel import Alarm, Clock
 from messages.units import Seconds
 from runtimes.virtual.calls import ProviderFailure, Returned
-from runtimes.virtual.deadlines import ObserveDue, ProviderCallLate
 from runtimes.virtual.desk import CallDesk
 from runtimes.virtual.memory import CallOut, VirtualMemory, VirtualRules
 from runtimes.virtual.notices import sentence_of
@@ -34,15 +32,15 @@ class Looks:
         desk: CallDesk,
         memory: VirtualMemory,
         rules: VirtualRules,
-        after: Callable[[Seconds, ObserveDue | ProviderCallLate], Timer],
+        next_look: Alarm,
     ) -> None:
+        """``next_look`` rings when ``look`` is to be called."""
         self.trouble = ""
         """Why ``observe`` does not work; empty while it does."""
         self._desk = desk
         self._memory = memory
         self._rules = rules
-        self._after = after
-        self._timer: Timer | None = None
+        self._next_look = next_look
         self._began = float("-inf")
         self._is_wanted = False
         self._failures = 0
@@ -55,18 +53,11 @@ class Looks:
             return
         now = clock.monotonic()
         if now < self._began + LEAST_PAUSE:
-            self._look_in(LEAST_PAUSE)
+            self._next_look.after(LEAST_PAUSE)
             return
         self._began, self._is_wanted = now, False
         self._memory.begun = number = self._memory.begun + 1
-        self._desk.begin(
-            Method.OBSERVE, clock=clock, after=self._after, digest=sound_reports, number=number
-        )
-
-    def due(self, clock: Clock) -> None:
-        """Look, since it is time."""
-        self._timer = None
-        self.look(clock)
+        self._desk.begin(Method.OBSERVE, clock=clock, digest=sound_reports, number=number)
 
     def take(
         self, out: CallOut, outcome: Returned | ProviderFailure, clock: Clock
@@ -75,10 +66,10 @@ class Looks:
         value = outcome.value if isinstance(outcome, Returned) else outcome
         if isinstance(value, dict):
             self._failures, self.trouble = 0, ""
-            self._look_in(LEAST_PAUSE if self._is_wanted else self._rules.poll)
+            self._next_look.after(LEAST_PAUSE if self._is_wanted else self._rules.poll)
             return value if out.number > self._memory.observed else None
         if out.call.is_given_up:
-            self._look_in(self._rules.poll)  # its failure was noted
+            self._next_look.after(self._rules.poll)  # its failure was noted
         elif isinstance(value, ProviderFailure):
             self.fail(sentence_of(None, Method.OBSERVE, value), clock)
         elif isinstance(value, Nonsense):
@@ -91,14 +82,9 @@ class Looks:
             self._troubled_since = clock.monotonic()
         self._failures += 1
         self.trouble = sentence
-        self._look_in(pause_after(self._failures))
+        self._next_look.after(pause_after(self._failures))
 
     def is_away(self, clock: Clock) -> bool:
         """Whether nothing was observed for so long that pods are told."""
         lasts = clock.monotonic() - self._troubled_since
         return bool(self.trouble) and lasts >= self._rules.away_after
-
-    def _look_in(self, delay: Seconds) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._after(delay, ObserveDue())

@@ -13,8 +13,7 @@ from kernel import Port
 from messages.pod_runtime import Mark, PodsObserved, RunPod, RuntimeNode
 from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Seconds
-from runtimes.virtual.calls import ProviderCall
-from runtimes.virtual.deadlines import ProviderChanged
+from runtimes.virtual.calls import ProviderCall, ProviderChanged
 from runtimes.virtual.environment import UnreadObjectError
 from runtimes.virtual.pods import VirtualPod
 from runtimes.virtual.provider import ProviderContext

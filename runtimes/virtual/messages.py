@@ -8,12 +8,9 @@ from typing import TypeAlias
 from kernel import Key, Port
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage
-from runtimes.virtual.calls import ProviderCallEnded
-from runtimes.virtual.deadlines import ProviderChanged, VirtualDeadline
+from runtimes.virtual.calls import ProviderCallEnded, ProviderChanged
 
-VirtualRuntimeMessage: TypeAlias = (
-    PodRuntimeMessage | ProviderChanged | ProviderCallEnded | VirtualDeadline
-)
+VirtualRuntimeMessage: TypeAlias = PodRuntimeMessage | ProviderChanged | ProviderCallEnded
 
 
 def _name_of(message: VirtualRuntimeMessage) -> type | None:

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from kernel import Actor, Key, Port, Timer
+from kernel import Actor, Key, Port
 from manifests.pod_manifest import ManifestRules, decode_document
 from manifests.refusals import Refused
 from manifests.verdicts.report import VerdictReport
@@ -58,12 +58,7 @@ MOST_REASONS: Final = 20
 _log = structlog.get_logger("source/http")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollDue:
-    """It is time to ask the URL. Coalesced."""
-
-
-HttpSourceMessage: TypeAlias = SourceMessage | PollDue | FetchMessage | PodsObserved
+HttpSourceMessage: TypeAlias = SourceMessage | FetchMessage | PodsObserved
 
 
 def _name_of(message: HttpSourceMessage) -> Hashable | None:
@@ -118,8 +113,8 @@ class HttpSource(Actor[HttpSourceMessage]):
     """Asks the URL when it starts, at every check, and when it is told to.
 
     Owns: the verdicts on what the URL answers, the request under way, the time of the next one.
-    Hears: ``PollDue`` from its timer, ``Fetched``, ``FetchFailed`` and ``FetchCrashed`` from its helper
-    thread, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``;
+    Hears: ``Fetched``, ``FetchFailed`` and ``FetchCrashed`` from its helper thread, ``Rescan``, ``ListPods``,
+    ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``;
     ``PodsObserved`` of the runtime, if pods may keep the UIDs under which they run.
     Tells: PodManager ``SourceListed`` when the pods differ from those told last, after the first poll of
     each life if any pods are known, and for each ``ListPods``. Who tells people ``VerdictsMayDiffer``. The
@@ -149,11 +144,11 @@ class HttpSource(Actor[HttpSourceMessage]):
         self._make_executor = make_executor
         self._url = masked_url(rules.url)
         self._decode = partial(decode_document, rules=rules.manifests)
-        self._next_poll: Timer | None = None
 
     @override
     def started(self) -> None:
         rules = self._rules
+        self._next_poll = self.alarm(self._poll)
         executor = self._make_executor()
         # Does not wait: a thread in the middle of a request ends as soon as that is broken off.
         self.resources.callback(executor.shutdown, wait=False, cancel_futures=True)
@@ -163,12 +158,12 @@ class HttpSource(Actor[HttpSourceMessage]):
         self._listings = Listings(HTTP, self._pod_manager, self.incarnation)
         if self._is_waiting and self._runtime is not None:
             self._runtime.tell(ListRuntimePods(reply_to=self.me))
-        self.me.tell(PollDue())
+        self._next_poll.after(Seconds(0.0))
 
     @override
     def receive(self, message: HttpSourceMessage, /) -> None:
         match message:
-            case PollDue() | Rescan():
+            case Rescan():
                 self._poll()
             case PodsObserved(pods=pods):
                 self._learn(pods)
@@ -198,9 +193,7 @@ class HttpSource(Actor[HttpSourceMessage]):
     def _poll(self) -> None:
         if self._is_waiting or not self._asking.begin(self._memory.validators):
             return
-        if self._next_poll is not None:
-            self._next_poll.cancel()
-        self._next_poll = self.after(self._rules.check_frequency, PollDue())
+        self._next_poll.after(self._rules.check_frequency)
 
     def _end_poll(self, outcome: FetchMessage) -> None:
         match outcome:

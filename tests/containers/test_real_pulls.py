@@ -10,7 +10,6 @@ import pytest
 from messages.objects import ObjectId, ObjectValue
 from messages.units import Seconds
 from runtimes.container_runtime import ImageFound, PullImage, RuntimeFailureKind
-from runtimes.cri.images.image_messages import IMAGE_KEEPER, GarbageDue
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
@@ -176,7 +175,8 @@ def test_a_runtime_that_is_killed_during_a_pull_leaves_the_outcome_uncertain(
 def test_images_that_nobody_uses_are_removed_and_the_others_stay(
     containerd: Containerd, registry: Registry
 ) -> None:
-    options = ImageOptions(garbage=GarbageOptions(high_percent=100, maximum_age=Seconds(0.01)))
+    unused = GarbageOptions(high_percent=100, maximum_age=Seconds(0.01), every=Seconds(0.2))
+    options = ImageOptions(garbage=unused)
     with containerd.client() as client, live_images(containerd.socket) as images:
         assert image_id(images.pull(APP.name))
         sandbox = run_sandbox(client, containerd)
@@ -185,7 +185,6 @@ def test_images_that_nobody_uses_are_removed_and_the_others_stay(
     with live_images(containerd.socket, options) as images:
 
         def is_removed() -> bool:
-            images.play.port(IMAGE_KEEPER).tell(GarbageDue())
             return not {APP.name, SERVER} & containerd.images()
 
         eventually(is_removed)

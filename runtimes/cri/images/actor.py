@@ -13,7 +13,7 @@ from typing import Any, Final, assert_never
 import structlog
 from typing_extensions import override
 
-from kernel import Failure, Operation, PooledActor, Timer
+from kernel import Failure, Operation, PooledActor
 from messages.images import DescribeImages
 from messages.units import Seconds
 from runtimes.container_runtime import CallRuntime
@@ -29,12 +29,7 @@ from runtimes.cri.images.image_memory import (
     RecordReading,
     RecordWriting,
 )
-from runtimes.cri.images.image_messages import (
-    GarbageDue,
-    ImageKeeperMessage,
-    ImagePorts,
-    PullsDue,
-)
+from runtimes.cri.images.image_messages import ImageKeeperMessage, ImagePorts
 from runtimes.cri.images.image_operations import PullHelp
 from runtimes.cri.images.node_credentials import NodeKeyring
 from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions
@@ -56,7 +51,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
     Owns: the pulls that wait or are under way, and who waits for each; who pulled what; when each image was
     used last.
     Hears: ``CallRuntime`` with ``FindImage`` or ``PullImage``; outcomes of its calls and jobs;
-    ``DescribeImages``; its own timers.
+    ``DescribeImages``.
     Tells: whoever made a call ``RuntimeAnswered``, once; events about pods whose pull takes long, and about
     the Node when images cannot be removed.
     Fails when: it has a bug. The next life goes on with all that is under way. What the last one failed over
@@ -74,7 +69,6 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
         self._memory = memory
         self._options = options
         self._ports = ports
-        self._timer: Timer | None = None
 
     @override
     def started(self) -> None:
@@ -106,11 +100,12 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
             save,
             self._now,
         )
+        self._next_look = self.alarm(self._look)
         self._recover()
         if not self._memory.has_records:
             self._read_records()
         if self._options.garbage.is_on:
-            self.me.tell(GarbageDue())
+            self.later(Seconds(0.0), self._collect)
         self._go_on()
 
     @override
@@ -122,15 +117,20 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
                 self._memory.in_hand = None
             case DescribeImages(reply_to=reply_to):
                 reply_to.tell(self._memory.figures.described(self._memory.queue))
-            case PullsDue():
-                self._timer = None
-                self._pulls.look(self._now())
-            case GarbageDue():
-                self.after(self._options.garbage.every, GarbageDue())
-                if not self._is_doing(GarbageCollection):
-                    self._garbage.begin()
             case _:
                 assert_never(message)
+        self._go_on()
+
+    def _look(self) -> None:
+        """Look for pulls that take long, and for those who cannot wait any longer."""
+        self._pulls.look(self._now())
+        self._go_on()
+
+    def _collect(self) -> None:
+        """Look for images that nobody uses, now and from time to time."""
+        self.later(self._options.garbage.every, self._collect)
+        if not self._is_doing(GarbageCollection):
+            self._garbage.begin()
         self._go_on()
 
     def _take_call(self, call: CallRuntime) -> None:
@@ -141,8 +141,8 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
 
     def _go_on(self) -> None:
         self._pulls.begin_pulls(self._now())
-        if self._timer is None and (len(self._memory.queue) or self._memory.waiting):
-            self._timer = self.after(LOOK_EVERY, PullsDue())
+        if self._next_look.due is None and (len(self._memory.queue) or self._memory.waiting):
+            self._next_look.after(LOOK_EVERY)
 
     # --- operations ------------------------------------------------------------------------------------
 

@@ -15,18 +15,7 @@ from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire.transport import Wire
 
-
-@dataclass(frozen=True, slots=True)
-class PullsDue:
-    """Timer: look for pulls that take long, and for those who cannot wait any longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class GarbageDue:
-    """Timer: look for images that nobody uses."""
-
-
-ImageKeeperMessage: TypeAlias = CallRuntime | DescribeImages | PullsDue | GarbageDue
+ImageKeeperMessage: TypeAlias = CallRuntime | DescribeImages
 
 IMAGE_KEEPER = Key[ImageKeeperMessage]("runtime/images")
 
