@@ -37,7 +37,7 @@ from kernel.ports import (
     Port,
 )
 from kernel.reports import ActorStanding
-from kernel.runtimes import Runtime, Steps, Threads
+from kernel.runtimes import Runtime, SharedThreads, Steps, Threads
 from kernel.specs import (
     AnySpec,
     Backoff,
@@ -128,6 +128,7 @@ __all__ = [
     "Restart",
     "RoleStatistics",
     "Runtime",
+    "SharedThreads",
     "SpecError",
     "StartChild",
     "StepError",
