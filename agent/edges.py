@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from runtimes.probing.messages import MakeLoop
     from runtimes.virtual.calls import ProviderCalls
     from runtimes.virtual.loading import LoadedProvider
+    from server.loop import ServerLoop
     from sources.http.answers import MakeFetcher
     from volumes.making.jobs import VolumeLanes
     from volumes.mounts.system_calls import MountCalls
@@ -103,6 +104,8 @@ class Edges:
     """Who does the work on volumes that may block. None for threads."""
     mounts: MountCalls | None = None
     """The kernel that mounts volumes. None for that of this machine."""
+    server_loop: ServerLoop | None = None
+    """On which endpoints are served. None for one of each life of the server."""
     hollow: Callable[[HollowRules], HollowCore] | None = None
     """Makes what hollow containers are in. None for the real one."""
     socket: RuntimeSocket | None = None

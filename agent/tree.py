@@ -283,7 +283,7 @@ class AgentTree:
             rollouts=pods.rollouts if pods else None,
             hosts=self._settings.hosts,
         )
-        return HttpServer(backend, self._listeners, self._console())
+        return HttpServer(backend, self._listeners, self._console(), self._edges.server_loop)
 
     def _console(self) -> AgentConsole:
         runtime = self._settings.runtime

@@ -39,7 +39,7 @@ from kernel.ports import (
 )
 from kernel.rates import TokenBucket
 from kernel.reports import ActorStanding
-from kernel.runtimes import Runtime, Steps, Threads
+from kernel.runtimes import Runtime, SharedThreads, Steps, Threads
 from kernel.specs import (
     AnySpec,
     Backoff,
@@ -130,6 +130,7 @@ __all__ = [
     "Restart",
     "RoleStatistics",
     "Runtime",
+    "SharedThreads",
     "SpecError",
     "StartChild",
     "StepError",

@@ -6,6 +6,7 @@ Everything here runs on the control thread, unless it says otherwise.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -148,7 +149,7 @@ class ActorChild(Child, Monitor):
             actor.bind(life)
             self._life = life
             self.cell.attach(life)
-            self._arm(self.spec.start_deadline, "did not start")
+            self._wait_for_start(life, self.spec.start_deadline)
             hook = Hook.THREAD
             actor._start_actor_loop()  # noqa: SLF001  # Pykka's seam for actor types
         except BaseException as error:  # noqa: BLE001  # rule: every ending is one fact
@@ -168,10 +169,21 @@ class ActorChild(Child, Monitor):
         )
         self.services.control.post(partial(self._on_ended, number, ended))
 
-    def _arm(self, delay: Seconds, what: str) -> None:
+    def _wait_for_start(self, life: Incarnation, delay: Seconds) -> None:
+        self._arm(delay, partial(self._check_start, life))
+
+    def _check_start(self, life: Incarnation) -> None:
+        """Abandon a life whose start takes too long. It counts from its first turn: the pool may be busy."""
+        within, now = self.spec.start_deadline, self.services.control.clock.monotonic()
+        left = within if life.began is None else Seconds(life.began + within - now)
+        if left > 0:
+            self._wait_for_start(life, left)
+        else:
+            self._abandon(life, f"did not start within {within:g} s")
+
+    def _arm(self, delay: Seconds, action: Callable[[], None]) -> None:
         self._disarm()
-        why = f"{what} within {delay:g} s"
-        self._deadline = self.services.control.set_timer(delay, partial(self.abandon, why))
+        self._deadline = self.services.set_timer(delay, action)
 
     def _disarm(self) -> None:
         if self._deadline is not None:
@@ -187,7 +199,8 @@ class ActorChild(Child, Monitor):
             if self._life is None:
                 # Its factory failed, and the report of that is on its way.
                 return
-            self._arm(self.shutdown, "did not stop")
+            why = f"did not stop within {self.shutdown:g} s"
+            self._arm(self.shutdown, partial(self.abandon, why))
             self.cell.request_stop(self._life)
 
     @override
@@ -198,6 +211,7 @@ class ActorChild(Child, Monitor):
     @override
     def hang(self, incarnation: Incarnation, stack: str, limit: Seconds) -> None:
         # Its pool thread was replaced already.
+        self.services.hangs += 1
         self._abandon(incarnation, f"a turn did not end within {limit:g} s", stack)
 
     def _abandon(self, life: Incarnation, why: str, stack: str = "") -> None:

@@ -101,12 +101,12 @@ class Incarnation:
 
     __slots__ = (
         "actor",
+        "began",
         "cell",
         "control",
         "executor",
         "is_cut_off",
         "is_over",
-        "is_started",
         "monitor",
         "number",
         "parts",
@@ -131,7 +131,8 @@ class Incarnation:
         self.executor = executor
         self.monitor = monitor
         self.control = control
-        self.is_started = False
+        self.began: Seconds | None = None
+        """When its first turn began, by the monotonic clock. A busy pool may be late for it."""
         self.stop_requested = False
         self.stopped_itself = False
         self.is_cut_off = False
@@ -181,7 +182,7 @@ class Incarnation:
         return timer
 
     def _run(self, batch: int) -> bool:
-        if not self.is_started and not self._start():
+        if self.began is None and not self._start():
             return False
         must_yield = perf_counter() + LONGEST_TURN
         for _ in range(batch):
@@ -198,7 +199,7 @@ class Incarnation:
         return not self.is_cut_off and not self.cell.rest(self)
 
     def _start(self) -> bool:
-        self.is_started = True
+        self.began = self.now()
         if self.is_cut_off:
             return False
         try:

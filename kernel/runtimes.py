@@ -7,6 +7,7 @@ from typing import Protocol
 
 from typing_extensions import override
 
+from kernel.clock import Clock, SystemClock
 from kernel.control import Control
 from kernel.executors import PoolExecutor, ThreadExecutor
 from kernel.incarnation import Executor, Incarnation
@@ -20,6 +21,10 @@ MOST_STEPS = 1_000_000
 
 class Runtime(Protocol):
     """Gives an actor system its threads."""
+
+    def control(self, clock: Clock | None) -> Control:
+        """Return what runs the supervisors and timers of one system, by ``clock`` or that of the machine."""
+        ...
 
     def open(self, control: Control) -> None:
         """Start the threads, and that of ``control``."""
@@ -58,6 +63,10 @@ class Threads(Runtime):
         self._pool = PoolExecutor(pool_threads)
 
     @override
+    def control(self, clock: Clock | None) -> Control:
+        return Control(clock or SystemClock())
+
+    @override
     def open(self, control: Control) -> None:
         self._pool.open()
         control.open()
@@ -80,6 +89,40 @@ class Threads(Runtime):
         """Do nothing: the threads run everything."""
 
 
+class SharedThreads(Threads):
+    """The same for several systems of one process: one control thread, and one pool.
+
+    A system that ends leaves both alone: who made them ends them, when the last system is down.
+    """
+
+    def __init__(self, clock: Clock | None = None, pool_threads: int = POOL_THREADS) -> None:
+        super().__init__(pool_threads)
+        self._control = super().control(clock)
+
+    def start(self) -> None:
+        """Start the threads. Call it before a system starts."""
+        super().open(self._control)
+
+    def end(self) -> None:
+        """End the threads. Does not wait for them."""
+        super().close(self._control)
+
+    @override
+    def control(self, clock: Clock | None) -> Control:
+        """Return the control of all. Raises ValueError for a clock: it has one."""
+        if clock is not None:
+            raise ValueError("systems that share threads share their clock")
+        return self._control
+
+    @override
+    def open(self, control: Control) -> None:
+        """Do nothing: the threads run."""
+
+    @override
+    def close(self, control: Control) -> None:
+        """Do nothing: others go on."""
+
+
 class Steps(Runtime, Executor):
     """No threads: each ``step`` runs one message of one actor, or one event of the control thread.
 
@@ -93,6 +136,10 @@ class Steps(Runtime, Executor):
         self._limit = limit
         self._ready: list[Incarnation] = []
         self._control: Control | None = None
+
+    @override
+    def control(self, clock: Clock | None) -> Control:
+        return Control(clock or SystemClock())
 
     @override
     def open(self, control: Control) -> None:

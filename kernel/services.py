@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kernel.addresses import Addresses
 from kernel.clock import Clock
-from kernel.control import Control
 from kernel.loops import FailedLoops
 from kernel.reports import Reports
 from kernel.runtimes import Runtime
 from kernel.telemetry import Telemetry
+from kernel.timers import Timer
+from messages.units import Seconds
 
 
 class Services:
     """The parts of one actor system that supervisors and their children share."""
 
-    def __init__(self, clock: Clock, runtime: Runtime) -> None:
-        self.control = Control(clock)
+    def __init__(self, clock: Clock | None, runtime: Runtime) -> None:
+        self.control = runtime.control(clock)
         self.runtime = runtime
         self.telemetry = Telemetry()
         self.addresses = Addresses(self.telemetry)
         self.failed_loops = FailedLoops()
         self.reports = Reports(self.telemetry)
+        self.hangs = 0
+        """Pool threads that were lost to handlers of this system."""
+        self._timers: set[Timer] = set()
+
+    def set_timer(self, delay: Seconds, action: Callable[[], None]) -> Timer:
+        """Run ``action`` on the control thread in ``delay`` seconds, unless the system is down by then."""
+        return self.control.set_timer(delay, action, self._timers)
+
+    def close(self) -> None:
+        """Let go of threads, timers and addresses: the tree is down. On the control thread."""
+        self.addresses.close()
+        for timer in tuple(self._timers):
+            timer.cancel()
+        self.runtime.close(self.control)

@@ -99,7 +99,7 @@ class ChildSpec(Generic[M]):
     restart: Restart = Restart.PERMANENT
     on_exhausted: OnExhausted = OnExhausted.ESCALATE
     start_deadline: Seconds = Seconds(10.0)
-    """A child that has not finished ``started`` by then is abandoned and counts as failed."""
+    """A child that has not finished ``started`` so long after it began is abandoned and counts as failed."""
     shutdown: Seconds = Seconds(5.0)
     """A child that has not stopped by then is abandoned. If that happens while the whole tree stops, the
     process does not exit with 0."""

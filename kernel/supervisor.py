@@ -93,7 +93,7 @@ class Supervisor(Child, Parent):
     def child_started(self, child: Child) -> None:
         if self.is_failing(child):
             action = partial(self._note_health, child, child.restarts)
-            self.services.control.set_timer(self.backoff.reset_after, action)
+            self.services.set_timer(self.backoff.reset_after, action)
         self._guarded(self._start_next)
 
     def _note_health(self, child: Child, restarts: int) -> None:
@@ -180,7 +180,7 @@ class Supervisor(Child, Parent):
         self.services.reports.troubled(standing)
         if self.strategy is Strategy.ONE_FOR_ONE:
             action = partial(self._guarded, self._retry, child)
-            child.retry = self.services.control.set_timer(decision.delay, action)
+            child.retry = self.services.set_timer(decision.delay, action)
             self._start_next()
         else:
             self._restart_group(child, decision.delay)
@@ -204,7 +204,7 @@ class Supervisor(Child, Parent):
         if self._group is not None:
             first = min(first, self._group.first)
             self._group.cancel()
-        timer = self.services.control.set_timer(delay, partial(self._guarded, self._group_due))
+        timer = self.services.set_timer(delay, partial(self._guarded, self._group_due))
         self._group = RestartGroup(first, tuple(self.children.values())[first:], timer)
         self._stop_group()
 
@@ -244,7 +244,7 @@ class Supervisor(Child, Parent):
         self._cease()
         why = f"supervisor {self.name} did not stop within {self.shutdown:g} s"
         action = partial(self._guarded, self.abandon, why)
-        self._deadline = self.services.control.set_timer(self.shutdown, action)
+        self._deadline = self.services.set_timer(self.shutdown, action)
         self._stop_next()
 
     def _cease(self) -> None:

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from kernel.cell import Cell
 from kernel.children import ActorChild, Child, ChildState, Parent
-from kernel.clock import Clock, SystemClock
+from kernel.clock import Clock
 from kernel.current import current_incarnation
 from kernel.dynamic import DynamicPort, DynamicSupervisor
 from kernel.endings import Ended, EndReason
@@ -60,14 +60,13 @@ class ActorSystem(Parent):
         runtime: Runtime | None = None,
         hang_limit: Seconds = HANG_LIMIT,
     ) -> None:
-        self._services = Services(clock or SystemClock(), runtime or Threads())
+        self._services = Services(clock, runtime or Threads())
         self.control = self._services.control
         self.clock = self.control.clock
         self.telemetry = self._services.telemetry
         self.addresses = self._services.addresses
         self._runtime = self._services.runtime
         self._hang_limit = hang_limit
-        self._hangs = 0
         self._dynamic: dict[str, DynamicPort] = {}
         self._abandoned_while_stopping = False
         self._is_started = threading.Event()
@@ -247,12 +246,11 @@ class ActorSystem(Parent):
     @override
     def child_ended(self, child: Child, ended: Ended) -> None:
         child.forget()
-        self.addresses.close()
         if ended.reason is EndReason.FAILED:
             self._exit_code = EXIT_FAILED
         elif self._abandoned_while_stopping:
             self._exit_code = EXIT_UNCLEAN
-        self._runtime.close(self.control)
+        self._services.close()
         self._finished.set()
         self._is_started.set()
         self.on_milestone()
@@ -275,11 +273,11 @@ class ActorSystem(Parent):
             self._abandoned_while_stopping = True
 
     def _watch_for_hangs(self) -> None:
-        self.control.set_timer(Seconds(self._hang_limit / 4), self._watch_for_hangs)
+        self._services.set_timer(Seconds(self._hang_limit / 4), self._watch_for_hangs)
+        # Of a shared pool, they may be of any system: a hang counts at its own.
         for life, stack in self._runtime.hanging(self._hang_limit):
-            self._hangs += 1
             life.monitor.hang(life, stack, self._hang_limit)
-        if self._hangs > MOST_HANGS:
+        if self._services.hangs > MOST_HANGS:
             self._root.fail("too many handlers hang")
 
 

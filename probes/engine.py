@@ -61,10 +61,7 @@ class ProbeEngine:
         self._facts: list[ProbeFact] = []
         self._now = self._clock.monotonic()
         memory.owner = self
-        if memory.began is None:
-            memory.began = self._now
-        for watched in memory.watched.values():
-            self._resume(watched)
+        self._has_begun = False
 
     @property
     def is_current(self) -> bool:
@@ -80,12 +77,22 @@ class ProbeEngine:
         """End the wait of the turn in progress."""
         self._bell.ring()
 
+    def _take_over(self) -> None:
+        """Go on with what the memory has, in the first turn: before, an earlier engine may be in its last."""
+        self._has_begun, self._now = True, self._clock.monotonic()
+        if self._memory.began is None:
+            self._memory.began = self._now
+        for watched in self._memory.watched.values():
+            self._resume(watched)
+
     def close(self) -> None:
         """Drop what is in progress. What is known of the probes stays in the memory."""
         self._attempts.close()
 
     def turn(self, longest: float | None = None) -> None:
         """Wait until there is something to do, for at most ``longest`` seconds, and do it."""
+        if not self._has_begun:
+            self._take_over()
         due = self._next_due()
         wait = None if due is None else self._clock.real_delay(due)
         if longest is not None:

@@ -85,8 +85,11 @@ class ProbeLoop(ProbeRunner):
         self._engine = ProbeEngine(memory, edges)
         self._memory = memory
         edges.clock.on_advance(self._engine.wake)
-        self._thread = threading.Thread(target=self._run, name="probes", daemon=True)
-        self._thread.start()
+        before, memory.thread = (
+            memory.thread,
+            threading.Thread(target=lambda: self._run(before), name="probes", daemon=True),
+        )
+        memory.thread.start()
 
     @override
     def watch(
@@ -123,12 +126,13 @@ class ProbeLoop(ProbeRunner):
         return replace(self._memory.lateness)
 
     def close(self) -> None:
-        """End the thread, and wait for it. What is in progress is dropped."""
+        """End the thread, and do not wait for it: the next loop does. What is in progress is dropped."""
         self._is_closing = True
         self._engine.wake()
-        self._thread.join(CLOSE_TIMEOUT)
 
-    def _run(self) -> None:
+    def _run(self, before: threading.Thread | None) -> None:
+        if before is not None:
+            before.join(CLOSE_TIMEOUT)
         try:
             while not self._is_closing and self._engine.is_current:
                 self._engine.turn()

@@ -16,6 +16,7 @@ from server.backend import EndpointBackend
 from server.control.console import ContainerConsole
 from server.endpoints import Endpoints
 from server.limits import CONTROLS, ConnectionLimits
+from server.loop import ServerLoop
 from server.serving import Serving
 
 
@@ -50,7 +51,8 @@ class Listeners:
 class HttpServer(Actor[HttpServerMessage]):
     """Serves the endpoints on sockets that it is given.
 
-    Owns: an asyncio loop on a thread of its own, and what runs there. Nothing if all sockets are off.
+    Owns: what serves its sockets on an asyncio loop, which has a thread of its own. Nothing if all sockets
+    are off.
     Hears: ``ServingEnded`` from that thread.
     Tells: the event feed when a reader ends. Its handlers ask actors from outside of the tree.
     Fails when: the loop cannot start, or ends by itself.
@@ -64,10 +66,13 @@ class HttpServer(Actor[HttpServerMessage]):
         backend: EndpointBackend,
         listeners: Listeners,
         console: ContainerConsole | None = None,
+        loop: ServerLoop | None = None,
     ) -> None:
+        """Without a ``loop`` of the process each life has one of its own."""
         self._backend = backend
         self._listeners = listeners
         self._console = console
+        self._loop = loop
 
     @override
     def started(self) -> None:
@@ -85,7 +90,7 @@ class HttpServer(Actor[HttpServerMessage]):
         if not any(sockets for _, sockets, _ in served):
             return
         me = self.me
-        serving = Serving(ended=lambda error: me.tell(ServingEnded(error=error)))
+        serving = Serving(lambda error: me.tell(ServingEnded(error=error)), self._loop)
         self.resources.callback(serving.close)
         for application, sockets, most in served:
             serving.open(application(), sockets, most)

@@ -1,21 +1,20 @@
-"""aiohttp on a thread of its own, controlled from another thread."""
+"""aiohttp on the loop of a process, controlled from another thread."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import socket
-import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-import structlog
-from aiohttp import web, web_response
+from aiohttp import hdrs, web
+from typing_extensions import override
 
 from messages.units import Seconds
 from server.limits import BACKLOG
+from server.loop import Served, ServerLoop
 
 SETUP_TIMEOUT: Final = Seconds(5.0)
 """How long ``open`` and ``close`` may take. They usually take milliseconds."""
@@ -26,8 +25,8 @@ IDLE: Final = Seconds(75.0)
 ACCEPTED_AT_ONCE: Final = 1
 """Connections that are accepted before the loop does something else, such as cutting the oldest. asyncio
 also tries so often in a row when descriptors have run out, and says so each time."""
-SAID_AGAIN_AFTER: Final = Seconds(60.0)
-"""How long the log is silent about connections after a line about them."""
+SERVER: Final = "actorlet"
+"""The header ``Server`` of every answer, of those to garbage as well. Versions are nobody's business."""
 
 EXEMPT: Final = web.AppKey("exempt", Collection)
 """Connections that an application limits itself. They are never cut for others."""
@@ -36,30 +35,27 @@ _CLIENTS_FAULTS = logging.getLogger("aiohttp.garbage")
 """The logger for requests that aiohttp cannot parse. Clients could fill the log with tracebacks by it.
 Failures of handlers do not get there: the applications answer them."""
 _CLIENTS_FAULTS.setLevel(logging.CRITICAL)
-
-_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""What keeps asyncio from accepting a connection. It tries again after a second."""
-
-vars(web_response)["SERVER_SOFTWARE"] = "actorlet"
-"""The header ``Server`` of every answer, of those to garbage as well. Versions are nobody's business."""
-
-_log = structlog.get_logger("http-server")
+_OPTIONS: Final[dict[str, Any]] = {
+    "access_log": None,
+    "logger": _CLIENTS_FAULTS,
+    "keepalive_timeout": IDLE,
+}
 
 
-class Serving:
-    """An asyncio loop that serves applications, from construction until ``close``."""
+class Serving(Served):
+    """Serves applications on a loop, from construction until ``close``."""
 
-    def __init__(self, ended: Callable[[str], None]) -> None:
-        """``ended`` is called with an error, on the loop's thread, if the loop ends before ``close``."""  # noqa: D401
+    def __init__(self, ended: Callable[[str], None], loop: ServerLoop | None = None) -> None:
+        """``ended`` is called with an error, on the loop's thread, if that ends before ``close``.
+
+        Without a ``loop`` it has one of its own.
+        """  # noqa: D401
         self._ended = ended
+        self._has_own = loop is None
+        self._loop = loop or ServerLoop()
         self._closing = False
         self._runners: list[web.AppRunner] = []
         self._servers: list[asyncio.Server] = []
-        self._loop = asyncio.new_event_loop()
-        self._loop.set_exception_handler(self._note_failure)
-        self._silent_until: dict[str, Seconds] = {}
-        self._thread = threading.Thread(target=self._run, name="http-loop", daemon=True)
-        self._thread.start()
 
     def open(
         self, application: web.Application, sockets: Sequence[socket.socket], most: int
@@ -69,53 +65,46 @@ class Serving:
         There are ``most`` connections at a time: a new one beyond that cuts the oldest. So clients that send
         nothing, or never read, can neither keep others out nor use up the process's descriptors.
         """
-        opening = self._open(application, sockets, most)
-        asyncio.run_coroutine_threadsafe(opening, self._loop).result(SETUP_TIMEOUT)
+        self._loop.begin(self._open(application, sockets, most)).result(SETUP_TIMEOUT)
 
     def close(self) -> None:
         """Stop serving. The given sockets stay open, and queue new connections."""
         self._closing = True
-        with suppress(RuntimeError):  # the loop ended by itself and is closed
-            self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(SETUP_TIMEOUT)
+        if self._runners:
+            with suppress(
+                RuntimeError, TimeoutError
+            ):  # the loop has just ended by itself, or hangs
+                self._loop.begin(self._finish()).result(SETUP_TIMEOUT)
+        if self._has_own:
+            self._loop.close()
 
     async def _open(
         self, application: web.Application, sockets: Sequence[socket.socket], most: int
     ) -> None:
+        self._loop.add(self)
+        application.on_response_prepare.append(_say_who_answers)
         runner = web.AppRunner(
             application,
-            access_log=None,
-            logger=_CLIENTS_FAULTS,
-            keepalive_timeout=IDLE,
             shutdown_timeout=GRACE,
             handler_cancellation=True,  # who has left needs no answer, and no events
+            **_OPTIONS,
         )
         self._runners.append(runner)
         await runner.setup()
         server = runner.server
         assert server is not None  # noqa: S101  # there is one after setup
         exempt = application.get(EXEMPT, frozenset())
+        loop = asyncio.get_running_loop()
         for listener in sockets:
-            listening = await self._loop.create_server(
+            listening = await loop.create_server(
                 self._bounded(server, exempt, most), sock=listener.dup(), backlog=ACCEPTED_AT_ONCE
             )
             self._servers.append(listening)
             listener.listen(BACKLOG)  # asyncio has set it to what it accepts at once
 
-    def _run(self) -> None:
-        error = "the loop ended"
-        try:
-            self._loop.run_forever()
-            self._loop.run_until_complete(self._finish())
-        except BaseException as failure:  # noqa: BLE001  # whatever it was, nobody is served any more
-            error = f"{type(failure).__name__}: {failure}"
-        self._cut()
-        self._loop.close()
-        if not self._closing:
-            self._ended(error)
-
     async def _finish(self) -> None:
         """Close the duplicated sockets at once, and connections that are being answered after ``GRACE``."""
+        self._loop.discard(self)
         for listening in self._servers:
             listening.close()
         transports = [each.transport for each in self._connections() if each.transport]
@@ -123,50 +112,59 @@ class Serving:
         for transport in transports:
             transport.abort()  # unread data would keep its socket open
 
-    def _cut(self) -> None:
-        """Close everything that is still open, in a loop that may be broken."""
+    @override
+    def cut(self) -> None:
         for listening in self._servers:
             listening.close()
         for connection in self._connections():
             _abort(connection)
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.call_soon(self._loop.stop)
-        with suppress(BaseException):  # what ended it once may do so again
-            self._loop.run_forever()
+        self._servers, self._runners = [], []
+
+    @override
+    def ended(self, error: str) -> None:
+        if not self._closing:
+            self._ended(error)
 
     def _bounded(
         self, server: web.Server, exempt: Collection[web.RequestHandler], most: int
     ) -> Callable[[], asyncio.Protocol]:
         """Return the factory of connections' protocols. It cuts the oldest connection beyond ``most``."""
+        loop = asyncio.get_running_loop()
 
         def connection() -> asyncio.Protocol:
             others = [each for each in server.connections if each not in exempt]
             for oldest in others[: max(0, len(others) + 1 - most)]:
-                self._say("too many connections: the oldest are cut", most=most)
+                self._loop.say("too many connections: the oldest are cut", most=most)
                 _abort(oldest)
-            return server()
+            return _Connection(server, loop=loop, **_OPTIONS)
 
         return connection
-
-    def _note_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log what the loop could not do. That it can accept nothing at present is said once."""
-        error = context.get("exception")
-        if isinstance(error, OSError) and error.errno in _SHORTAGES:
-            self._say("connections cannot be accepted", error=error.strerror)
-        else:
-            loop.default_exception_handler(context)
-
-    def _say(self, event: str, **fields: object) -> None:
-        """Log a warning, unless the same was logged less than ``SAID_AGAIN_AFTER`` ago."""
-        now = Seconds(self._loop.time())
-        if now >= self._silent_until.get(event, 0.0):
-            self._silent_until[event] = Seconds(now + SAID_AGAIN_AFTER)
-            _log.warning(event, **fields)
 
     def _connections(self) -> list[web.RequestHandler]:
         servers = [runner.server for runner in self._runners if runner.server]
         return [connection for server in servers for connection in server.connections]
+
+
+class _Connection(web.RequestHandler):
+    """One connection. What is no request has no application that would say who answers."""
+
+    __slots__ = ()
+
+    @override
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        answer = super().handle_error(request, status, exc, message)
+        answer.headers[hdrs.SERVER] = SERVER
+        return answer
+
+
+async def _say_who_answers(_: web.Request, answer: web.StreamResponse) -> None:
+    answer.headers[hdrs.SERVER] = SERVER
 
 
 def _abort(connection: web.RequestHandler) -> None:

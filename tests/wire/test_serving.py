@@ -17,6 +17,7 @@ from aiohttp import web
 from server.actor import HTTP_SERVER, ServingEnded
 from server.json_answers import streamed_answer
 from server.limits import MOST_CONNECTIONS
+from server.loop import ServerLoop
 from server.serving import Serving
 from tests.support.agent.process import eventually
 from tests.support.agent.served import served_tree
@@ -172,3 +173,46 @@ def test_each_trouble_with_connections_is_said_once_whatever_else_was_said(
         assert fetch(address[1], "/hello").text == "hello"
     serving.close()
     assert [line["event"] for line in logs] == [cut, refused]
+
+
+# --- a loop of several agents -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared() -> Iterator[ServerLoop]:
+    """Return a loop on which several serve."""
+    loop = ServerLoop()
+    yield loop
+    loop.close()
+
+
+@contextmanager
+def served_on(loop: ServerLoop, told: Probe[str]) -> Iterator[tuple[Serving, int]]:
+    """Serve on a loop, and yield at which port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = Serving(told.tell, loop)
+        serving.open(application(), [listener], MOST_CONNECTIONS)
+        yield serving, listener.getsockname()[1]
+        serving.close()
+
+
+def test_one_of_several_on_a_loop_stops_and_the_others_serve_on(shared: ServerLoop) -> None:
+    told: Probe[str] = Probe()
+    with served_on(shared, told) as (one, _), served_on(shared, told) as (_, port):
+        one.close()
+        assert fetch(port, "/hello").text == "hello"
+        assert [each.name for each in threading.enumerate()].count("http-loop") == 1
+    told.expect_silence()
+
+
+def test_a_loop_that_ends_by_itself_is_told_to_all_and_the_next_one_is_there(
+    shared: ServerLoop,
+) -> None:
+    told: Probe[str] = Probe()
+    with served_on(shared, told) as (_, one), served_on(shared, told):
+        with pytest.raises(RemoteDisconnected):
+            fetch(one, "/exit")
+        told.expect("SystemExit: 3", "SystemExit: 3")
+        with served_on(shared, told) as (_, port):
+            assert fetch(port, "/hello").text == "hello"
+            assert [each.name for each in threading.enumerate()].count("http-loop") == 1

@@ -27,6 +27,7 @@ from kernel import (
     Threads,
 )
 from messages.units import Seconds
+from tests.support.agent.process import eventually
 from tests.support.kernel.players import (
     STOP_YOURSELF,
     Do,
@@ -34,6 +35,7 @@ from tests.support.kernel.players import (
     Gate,
     OwnThreadPlayer,
     Player,
+    PooledPlayer,
     Say,
     Troupe,
     crash,
@@ -80,6 +82,30 @@ def test_a_child_that_does_not_start_in_time_is_abandoned_and_the_next_one_start
         assert (ended.name, ended.reason, ended.abandoned) == ("disk", EndReason.FAILED, True)
         assert ended.error == "did not start within 0.05 s"
         troupe.diary.expect("disk starts 1", "web starts 1")
+
+
+def test_a_start_that_waits_for_the_pool_is_not_late(gate: Gate) -> None:
+    troupe = Troupe(PooledPlayer)
+    web = troupe.child(WEB, start_deadline=Seconds(1.0))
+    root = SupervisorSpec(name="root", children=(troupe.child(DISK), web))
+    play = Stage(root, Threads(pool_threads=1))
+    play.start()
+    play.tell(WEB, crash())
+    play.port(DISK).tell(Do(action=gate))
+    gate.reached()
+    play.pass_time(1.0)  # the backoff
+    eventually(lambda: play.state(WEB) == "starting")
+    for _ in range(3):
+        play.pass_time(1.0)
+        play.system.ping()
+        play.system.ping()
+    assert play.state(WEB) == "starting"
+    gate.open()
+    play.settle()
+    assert play.state(WEB) == "running"
+    assert [each.name for each in play.endings] == ["web"]
+    troupe.diary.expect("disk starts 1", "web starts 1", "web starts 2")
+    play.stop()
 
 
 def test_a_child_in_backoff_does_not_hold_up_those_after_it_under_one_for_one(

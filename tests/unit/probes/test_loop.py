@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import pytest
 
@@ -18,6 +18,7 @@ from probes.loop import ProbeLoop
 from probes.news import ExecIsDue, ProbeFact, ProbeNews
 from probes.watched import ProbeMemory, ProbeTarget
 from tests.support.kernel.clock import ManualClock
+from tests.support.kernel.players import Gate
 from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import FIRST, LOOPBACK, key, spec, target
 
@@ -101,6 +102,25 @@ def test_a_loop_that_was_replaced_ends_and_says_nothing() -> None:
     first.loop.close()
     assert first.bugs.empty()
     second.loop.close()
+
+
+def test_closing_waits_for_nobody_and_the_next_loop_begins_when_the_last_turn_has_ended(
+    gate: Gate,
+) -> None:
+    heard = Listening()
+    heard.loop.close()
+    busy = ProbeLoop(
+        heard.memory, ProbeEdges(clock=SystemClock(), tell=gate, user_agent="x"), heard.bugs.put
+    )
+    busy.watch(key(), spec(ExecAction(command=("ready",)), period=0.05), OF_NOW)
+    gate.reached()
+    busy.close()
+    following = Listening(heard.memory)
+    with pytest.raises(Empty):
+        following.facts.get(timeout=0.3)
+    gate.open()
+    assert isinstance(following.facts.get(timeout=PATIENCE), ExecIsDue)
+    following.loop.close()
 
 
 @pytest.mark.parametrize("times", [1, 2])

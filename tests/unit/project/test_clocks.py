@@ -27,7 +27,7 @@ def test_only_the_files_of_the_list_use_the_clock_threads_or_sockets_of_the_mach
         ("unit/files/test_one.py", "await asyncio.sleep(0.1)", True),
         ("unit/files/test_one.py", "await asyncio.sleep(0)", False),
         ("scenarios/pods/test_one.py", "with stage(spec, Threads()) as play:", True),
-        ("scenarios/pods/test_one.py", "threads = DiskThreads()", False),
+        ("scenarios/pods/test_one.py", "threads = FewThreads()", False),
         ("simulation/history.py", "with socket.create_server(place) as server:", True),
         ("scenarios/kernel/test_one.py", "with stage(spec, Threads()) as play:", False),
         ("process/test_one.py", "eventually(agent.is_ready)", False),
