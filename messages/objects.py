@@ -234,7 +234,8 @@ class FollowObjects:
     object: ObjectId | None = None
     """None: all objects of the kind."""
     pod: PodUid | None = None
-    """Decisions about other pods than this one are not told; None: about any."""
+    """Decisions about other pods are not told, and those about this one come before the change itself: who
+    has heard of the change knows what is to be done about it. None: decisions about any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -76,6 +76,8 @@ class PlainObjects:
     """What is said instead of the object."""
     decides: ChangeAction | None = None
     """What every pod wants done about changes."""
+    when_set: Callable[[str], None] = lambda _version: None
+    """Called with each version between its value and the news of the change: decisions come there."""
     is_silent: bool = False
     """It answers no read, and looks at nothing."""
     is_untold: bool = False
@@ -113,6 +115,7 @@ class PlainObjects:
         for wanted in self.levels[kind].followed():
             if wanted.name == name and not self.is_untold:
                 self._set(wanted)
+        self.when_set(value.resource_version)
         for wanted, followers in self.followers.items():
             if (wanted.kind, wanted.name) == (kind, name):
                 fact = ObjectChanged(
@@ -122,10 +125,10 @@ class PlainObjects:
                     resource_version=value.resource_version,
                     keys=tuple(value.data),
                 )
-                for follower in followers:
-                    follower.tell(fact)
                 if change is not Change.DELETED:
                     self.decide(fact, self.registered)
+                for follower in followers:
+                    follower.tell(fact)
 
     def put(self, kind: ObjectKind, name: str, **data: str) -> None:
         """Create or change an object, and tell who follows it."""
