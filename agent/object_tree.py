@@ -49,6 +49,7 @@ from kernel import (
     ChildSpec,
     DynamicSpec,
     Key,
+    Level,
     Port,
     SupervisorSpec,
     isolated,
@@ -57,7 +58,13 @@ from messages.api import CallApi
 from messages.events import PostEvent
 from messages.holders import LocalHolderFact
 from messages.node import FollowNode
-from messages.objects import ObjectId, ObjectKind, ObjectManagerMessage
+from messages.objects import (
+    ChangeMissed,
+    HeldObject,
+    ObjectId,
+    ObjectKind,
+    ObjectManagerMessage,
+)
 from messages.sources import DescribeSource, Rescan
 from messages.watches import ListTarget, Unwatch, Watch
 from settings.agent import Settings
@@ -118,6 +125,10 @@ class ObjectTree:
         self._edges = edges
         self._rules = rules or watcher_rules(settings.sync_frequency)
         self.memory = ObjectTreeMemory()
+        self.levels: Mapping[ObjectKind, Level[ObjectId, HeldObject]] = {
+            kind: Level() for kind in ObjectKind
+        }
+        """What is known of objects. Whoever needs one follows it."""
 
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the specs of the managers and of the holders' supervisor. They start before the sources."""
@@ -162,6 +173,7 @@ class ObjectTree:
             recorder=recorder,
             volumes_are_made=self._settings.runtime is not None
             and self._settings.runtime.makes_volumes,
+            objects=self.levels[kind],
             me=self._manager_port(kind),
         )
         holders = self._holders(api) if api else None
@@ -198,12 +210,14 @@ class ObjectTree:
     ) -> ObjectWatcher:
         # Its address is looked up for each life: while there is none, nobody keeps its mailbox.
         me = self._address(watcher_key(wanted))
-        ports = WatcherPorts(watches=api.watches, manager=self._manager_port(wanted.kind), me=me)
+        manager, objects = self._manager_port(wanted.kind), self.levels[wanted.kind]
+        ports = WatcherPorts(watches=api.watches, manager=manager, objects=objects, me=me)
         return ObjectWatcher(ports, self._rules, memory)
 
     def _fetcher_spec(self, wanted: ObjectId, api: ApiPorts, mode: FetchMode) -> ChildSpec[Any]:
         memory = FetcherMemory(phase=self._edges.chance.random())
-        ports = FetcherPorts(calls=api.calls, manager=self._manager_port(wanted.kind))
+        manager, objects = self._manager_port(wanted.kind), self.levels[wanted.kind]
+        ports = FetcherPorts(calls=api.calls, manager=manager, objects=objects)
         return isolated(fetcher_key(wanted), lambda: ObjectFetcher(wanted, mode, ports, memory))
 
     def _manager_port(self, kind: ObjectKind) -> Port[ObjectManagerOwnMessage]:
@@ -217,8 +231,8 @@ class ObjectTree:
             check_frequency=settings.file_check_frequency,
             strict=settings.strict_manifests,
         )
-        managers: dict[ObjectKind, Port[LocalHolderFact]] = {
+        managers: dict[ObjectKind, Port[LocalHolderFact | ChangeMissed]] = {
             kind: self._manager_port(kind) for kind in MANAGERS
         }
         self.memory.local.report.people = self._address(EVENT_FEED)
-        return LocalObjects(rules, managers, self.memory.local, self._edges.keep_watch)
+        return LocalObjects(rules, managers, self.levels, self.memory.local, self._edges.keep_watch)

@@ -9,7 +9,7 @@ from typing import Protocol
 from actors.node.machine import Machine
 from agent.edges import Edges
 from agent.last_calls import LastCalls
-from kernel import AnySpec, Port
+from kernel import AnySpec, Followable, Port
 from messages.api import CallApi
 from messages.change_hooks import RolloutMessage
 from messages.container_logs import DescribeContainerLogs
@@ -17,7 +17,7 @@ from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
 from messages.images import DescribeImages
 from messages.node import FollowNode, RuntimeHasNews
-from messages.objects import ObjectKind, ObjectManagerMessage
+from messages.objects import HeldObject, ObjectId, ObjectKind, ObjectManagerMessage
 from messages.pod_lives import PodLivesMessage
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.probing import DescribeAnswers, ProbesMessage
@@ -72,8 +72,10 @@ class PodEdges:
 
     api: Callable[[], PodApiPorts | None]
     """Returns whom to talk to about the API server; None if the agent belongs to no cluster."""
-    objects: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
-    """Returns the managers of Secrets and ConfigMaps."""
+    managers: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
+    """Returns those of Secrets and ConfigMaps."""
+    objects: Mapping[ObjectKind, Followable[ObjectId, HeldObject]]
+    """What is known of Secrets and ConfigMaps."""
     machine: Machine
     last_calls: LastCalls
     """Notes the calls that the end of the process waits for."""

@@ -159,6 +159,7 @@ class PodTree:
         if not runtime.makes_volumes:
             return None
         edges = VolumeEdges(
+            managers=self._edges.managers,
             objects=self._edges.objects,
             events=self._events,
             calls=self._calls,
@@ -257,7 +258,8 @@ class PodTree:
             keeper=keeper,
             runtime=self._runtime.port(),
             statuses=statuses,
-            objects=self._edges.objects(),
+            managers=self._edges.managers(),
+            objects=self._edges.objects,
             services=self._services if self._follows_services else None,
             volumes=self._volumes.port() if self._volumes is not None else None,
             rollouts=rollouts,

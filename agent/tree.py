@@ -138,7 +138,8 @@ class AgentTree:
     def _pod_tree(self, runtime: RuntimeSettings) -> PodTree:
         edges = PodEdges(
             api=self._pod_api_ports,
-            objects=self._objects.ports,
+            managers=self._objects.ports,
+            objects=self._objects.levels,
             machine=self._machine(),
             last_calls=self.last_calls,
             outside=self._edges,

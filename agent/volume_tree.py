@@ -18,11 +18,11 @@ from actors.volumes.keeper import (
 from actors.volumes.keeper_parts import VolumeKeeperMessage
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
 from agent.node_view import machine_memory, node_resources
-from kernel import Address, AnySpec, Port, isolated
+from kernel import Address, AnySpec, Followable, Port, isolated
 from manifests.requests import MEMORY
 from messages.api import CallApi
 from messages.events import PostEvent
-from messages.objects import ObjectKind, ObjectManagerMessage
+from messages.objects import HeldObject, ObjectId, ObjectKind, ObjectManagerMessage
 from messages.tokens import TokensMessage
 from messages.units import Timestamp
 from messages.volumes import VolumeMessage
@@ -39,8 +39,10 @@ from volumes.mounts.system_calls import KernelMounts, MountCalls
 class VolumeEdges:
     """Whom the keeper of volumes talks to."""
 
-    objects: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
-    """Returns the managers of Secrets and ConfigMaps."""
+    managers: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
+    """Returns those of Secrets and ConfigMaps."""
+    objects: Mapping[ObjectKind, Followable[ObjectId, HeldObject]]
+    """What is known of Secrets and ConfigMaps."""
     events: Callable[[], Port[PostEvent] | None]
     """Returns who posts events; None for an agent without a cluster."""
     calls: Callable[[], Port[CallApi] | None]
@@ -103,7 +105,8 @@ class VolumeTree:
         people = self._address(EVENT_FEED)
         ports = VolumeKeeperPorts(
             me=self._address(VOLUME_KEEPER),
-            objects=self._edges.objects(),
+            managers=self._edges.managers(),
+            objects=self._edges.objects,
             tokens=self.tokens(),
             events=self._edges.events(),
             people=people,

@@ -162,7 +162,9 @@ class Level(Followable[K, T]):
         self._tell()
 
     def set(self, key: K, value: T, *, proven: int = 0) -> None:
-        """Make ``value`` the present one, in a handler of the owner. An equal one is told to nobody.
+        """Make ``value`` the present one, in a handler of the owner or of an actor that it made for the key.
+
+        An equal one is told to nobody.
 
         It is frozen, and compares by content alone. ``proven`` is ``KeyFollowed.wanted`` as it was when the
         look began that found this value, if it was looked for.

@@ -16,8 +16,8 @@ from messages.objects import (
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
-    ObjectKind,
     ObjectRead,
+    UnprovenTaken,
 )
 from messages.pods import PodUid
 from messages.port import Port
@@ -46,6 +46,9 @@ class ReferencesAre:
     is_followed: bool
     """Whether somebody wants to hear of its changes, or a pod cannot have the object although it requires it.
     The object then counts as read all the time."""
+    wanted: int = 0
+    """``KeyFollowed.wanted`` of the object's level: what is learned for ``newest`` proves it. 0 while nobody
+    follows the level."""
     time_to_live: Seconds = Seconds(60.0)
     """For strategy Cache: a followed object is fetched once in this time even if nobody reads it. 0 means a
     minute."""
@@ -77,7 +80,16 @@ class StopIfIdle:
     """Returned with the answer. From 1 on."""
 
 
-HolderMessage: TypeAlias = ReferencesAre | ReadObject | StopIfIdle
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnprovenUsed:
+    """Tells a holder what a pod goes on with that nobody could prove in time."""
+
+    taken: UnprovenTaken
+    mark: Mark
+    """Of the pod's reference."""
+
+
+HolderMessage: TypeAlias = ReferencesAre | ReadObject | UnprovenUsed | StopIfIdle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,13 +135,15 @@ class ListLocalObjects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalReferencesAre:
-    """Tells the newest mark of all references to local objects of a kind.
+    """Tells the holder of local objects who needs one of them. Coalesced: newest wins. May repeat."""
 
-    Coalesced for each kind: newest wins. May repeat.
-    """
-
-    kind: ObjectKind
+    object: ObjectId
+    references: int
+    """How many pods reference the object."""
     newest: Mark
+    """The mark of the latest reference to any object of its kind: one look is enough for many."""
+    wanted: int
+    """As in ``ReferencesAre``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +161,7 @@ class LocalObjectsListed:
     """Why the files cannot be listed at present; empty if they can."""
 
 
-LocalHolderMessage: TypeAlias = ReadObject | ListLocalObjects | LocalReferencesAre
+LocalHolderMessage: TypeAlias = ReadObject | ListLocalObjects | LocalReferencesAre | UnprovenUsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

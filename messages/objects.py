@@ -1,6 +1,6 @@
 """Secrets and ConfigMaps that pods reference: reading and following them, and how they are held.
 
-Only the answer to a read carries values. All other messages carry names and versions.
+Only the answer to a read and the levels of objects carry values. All other messages carry names and versions.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from messages.pod_manager import PodFact
 from messages.pods import Pod, PodUid
@@ -118,6 +118,44 @@ class ObjectRead:
     """Why it was not found, for people. Never contains a value."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldObject:
+    """What is known of an object: what a level has for its key. The ``repr`` shows no value."""
+
+    verdict: ReadVerdict
+    value: ObjectValue | None = field(default=None, repr=False)
+    """Set for FOUND and STALE."""
+    is_current: bool = True
+    """False for STALE, and if it is not certain any more that there is no such object."""
+    known_at: Seconds | None = field(default=None, compare=False)
+    """When it was last certain that this is so, on the monotonic clock; None if it is current, or unknown."""
+    reason: str = ""
+    """Why it was not found, for people. Never contains a value."""
+
+    def age(self, now: Seconds) -> Seconds | None:
+        """Return how long ago this was last certain, in seconds; None if it is, or if nothing is known."""
+        return None if self.known_at is None else Seconds(max(0.0, now - self.known_at))
+
+
+BEGUN_WITH: Final = frozenset({ReadVerdict.FOUND, ReadVerdict.STALE, ReadVerdict.NOT_FOUND})
+"""A pod that is told one of these goes on with what is known: with a value, or without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnprovenTaken:
+    """Tells that a pod goes on with what was known of an object before the pod came.
+
+    Nobody could say in time whether it is still so. It counts as what the pod has begun with. Told once for
+    each time that a follower has waited in vain for a fresh value. Never carries a value.
+    """
+
+    pod: PodUid
+    object: ObjectId
+    verdict: ReadVerdict
+    resource_version: str
+    """Of the value that the pod goes on with; empty if it goes on without one."""
+
+
 # Following.
 
 
@@ -196,7 +234,8 @@ class FollowObjects:
     object: ObjectId | None = None
     """None: all objects of the kind."""
     pod: PodUid | None = None
-    """Decisions about other pods than this one are not told; None: about any."""
+    """Decisions about other pods are not told, and those about this one come before the change itself: who
+    has heard of the change knows what is to be done about it. None: decisions about any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,6 +365,7 @@ ObjectManagerMessage: TypeAlias = (
     | GetObject
     | FollowObjects
     | UnfollowObjects
+    | UnprovenTaken
     | ChangeMissed
     | DescribeObjects
 )

@@ -18,9 +18,17 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from actors.objects.holders import ObjectHolders, answer
+from actors.objects.holders import ManagedObjects, ObjectHolders, answer, set_unheld
 from kernel import ChildSpec, DynamicMessage, Key, Port, StartChild, StopChild, Timer
-from messages.holders import HolderIs, HolderMessage, Mark, ReadObject, ReferencesAre, StopIfIdle
+from messages.holders import (
+    HolderIs,
+    HolderMessage,
+    Mark,
+    ReadObject,
+    ReferencesAre,
+    StopIfIdle,
+    UnprovenUsed,
+)
 from messages.objects import ObjectId, ReadVerdict
 from messages.units import Seconds
 from stores.objects.waiting_reads import WaitingReads
@@ -76,7 +84,7 @@ class ApiHolder:
         """Return whether a holder that is stopped may stay so when its ``references`` are these."""
         told = self.told
         is_same = (told.newest, told.is_followed) == (references.newest, references.is_followed)
-        return is_same and references.references > 0
+        return is_same and references.wanted <= told.wanted and references.references > 0
 
 
 @dataclass(slots=True)
@@ -101,12 +109,14 @@ class ApiHolders(ObjectHolders):
         supervisor: Port[DynamicMessage],
         after: Callable[[Seconds, HoldersTimer], Timer],
         now: Callable[[], Seconds],
+        objects: ManagedObjects,
         memory: ApiHoldersMemory,
     ) -> None:
         self._factory = factory
         self._supervisor = supervisor
         self._after = after
         self._now = now
+        self._objects = objects
         self._memory = memory
         self._alarm: Timer | None = None
         self._forgetting: Timer | None = None
@@ -128,6 +138,8 @@ class ApiHolders(ObjectHolders):
         if holder is None:
             if references.references:
                 self._begin(wanted, references)
+            else:
+                set_unheld(self._objects, wanted, references.wanted)
         elif not holder.is_letting_go and holder.told != references:
             if not references.references:
                 # Coalesced with what still waits there, this may be the first thing that it hears.
@@ -161,6 +173,7 @@ class ApiHolders(ObjectHolders):
             self._memory.stopped[wanted] = holder.spec
             self._forget_later()
             del self._memory.holders[wanted]
+            set_unheld(self._objects, wanted, references.wanted)
         self._set_alarm()
 
     def repeat(self, wanted: ObjectId) -> None:
@@ -185,6 +198,14 @@ class ApiHolders(ObjectHolders):
             # Noted first: if the manager crashes before it tells, its next life does.
             holder.port, holder.is_asked = None, False
             self._supervisor.tell(StopChild(path=holder.spec.name))
+
+    @override
+    def note_use(self, used: UnprovenUsed) -> None:
+        holder = self._memory.holders.get(used.taken.object)
+        if holder is not None and not holder.is_letting_go:
+            if self._wake(holder):
+                self._tell(holder, holder.told)
+            self._tell(holder, used)
 
     @override
     def read(self, request: ReadObject) -> None:

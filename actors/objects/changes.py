@@ -49,8 +49,8 @@ class ObjectChanges:
         if is_referenced and (was_known or changed.change is not Change.ADDED):
             self._notices.note_change(changed, decided)
         facts: tuple[ObjectFact, ...] = (changed, *decided)
-        for fact in facts:
-            for follower, pod in followers.items():
+        for follower, pod in followers.items():
+            for fact in facts if pod is None else reversed(facts):
                 if hears(pod, fact):
                     follower.tell(fact)
 

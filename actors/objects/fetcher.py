@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, assert_never
 from typing_extensions import override
 
 from actors.pending_calls import PendingCalls
-from kernel import Backoff, Key, PooledActor, Port, Timer
+from kernel import Backoff, Key, Level, PooledActor, Port, Timer
 from messages.api import ApiAnswered, CallApi
 from messages.holders import (
     HolderBegan,
@@ -27,8 +27,9 @@ from messages.holders import (
     ReadObject,
     ReferencesAre,
     StopIfIdle,
+    UnprovenUsed,
 )
-from messages.objects import ObjectId, ObjectState, ReadVerdict
+from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectState, ReadVerdict
 from messages.units import Seconds
 from stores.objects.cached import (
     CachedObject,
@@ -40,6 +41,7 @@ from stores.objects.cached import (
     is_passing,
     request_for,
 )
+from stores.objects.changes import change_after
 from stores.objects.fetcher_memory import FetcherMemory
 from stores.objects.last_known import Moment
 from stores.objects.paths import can_exist, holder_path
@@ -96,7 +98,9 @@ class FetcherPorts:
     """The ports of a fetcher."""
 
     calls: Port[CallApi]
-    manager: Port[HolderFact]
+    manager: Port[HolderFact | ChangeMissed]
+    objects: Level[ObjectId, HeldObject]
+    """Its manager's. The fetcher sets the key of its object."""
 
 
 class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
@@ -149,6 +153,8 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
                 self._note_references(message)
             case ReadObject():
                 self._take_read(message)
+            case UnprovenUsed():
+                self._note_use(message)
             case StopIfIdle():
                 pass  # asked of those that say that they are idle, and a fetcher never does
             case ApiAnswered():
@@ -176,6 +182,9 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._memory.references, self._memory.newest_told = told.references, told.newest
         if self._mode is FetchMode.CACHE:
             self._memory.note_followers(told, self.clock.monotonic())
+        self._memory.note_wanted(told)
+        if self._mode is FetchMode.GET and not told.wanted:
+            self._ports.objects.remove(self._object)
         if told.references:
             self._note_mark(told.newest)
             self._report()
@@ -190,6 +199,12 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if self._memory.note_mark(mark, self.clock.monotonic()):
             self._stop_retrying()
 
+    def _note_use(self, used: UnprovenUsed) -> None:
+        self._memory.usage.note_answer(used.mark, used.taken.verdict)
+        missed = change_after(used.taken, self._memory.cached.known.value)
+        if missed is not None:
+            self._ports.manager.tell(missed)
+
     def _take_answer(self, answer: ApiAnswered) -> None:
         fetch, outcome = self._calls.take(answer), answer.outcome
         if fetch is None:
@@ -199,6 +214,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if isinstance(result, FailedFetch) and is_passing(outcome, since_reference):
             self._memory.cached.trouble = result.reason
             self._report()
+            self._set(self._memory.cached.held(result))
             self._memory.ask_again()
             self._passed += 1
             self._retry = self.after(PASSING_BACKOFF.delay(self._passed), FetchDue())
@@ -212,6 +228,10 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         """Answer the reads that can be answered; fetch for the others, and for followers."""
         memory, now = self._memory, self.clock.monotonic()
         self._answer(memory.take_fresh(now), memory.cached)
+        if memory.is_wanted and memory.is_fresh(now):
+            held, memory.looked = memory.cached.held(None), memory.wanted
+            self._set(held)
+            memory.note_use(held, memory.wanted_for)
         if not memory.is_read and not memory.is_due_unread(now):
             self._stop_retrying()
         elif not self._calls and self._retry is None:
@@ -221,7 +241,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     def _begin(self) -> None:
         memory = self._memory
         from_etcd = memory.cached.needs_etcd(memory.begin_fetch())
-        fetch = ObjectFetch(self._now(), memory.newest, from_etcd)
+        fetch = ObjectFetch(self._now(), memory.newest, from_etcd, memory.wanted)
         if not can_exist(self._object):
             self._conclude(fetch, None)
             return
@@ -238,11 +258,20 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         memory.availability = availability(cached.known, result)
         if self._mode is FetchMode.GET:
             memory.cached = CachedObject(trouble=cached.error)
+        held, has_waited = cached.held(failed), fetch.wanted > memory.looked
+        memory.looked = max(memory.looked, fetch.wanted)
+        self._set(held)  # before the change is told: whoever hears of it then knows the new value
         self._report()
         if failed is None:
             # A pod that is told of changes need not read: it counts as having started with this value.
             memory.usage.note(fetch.mark)
+        memory.note_use(held, fetch.mark if has_waited else None)
         self._answer(memory.take_asked_for(), cached, failed)
+
+    def _set(self, held: HeldObject) -> None:
+        """Tell followers what is known, unless the object is let go, or nobody follows what is not kept."""
+        if self._memory.references and (self._memory.wanted or self._mode is FetchMode.CACHE):
+            self._ports.objects.set(self._object, held, proven=self._memory.looked)
 
     def _stop_retrying(self) -> None:
         if self._retry is not None:

@@ -6,15 +6,13 @@ Actors hold those of the API server (``api_holders``), one actor all local ones;
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from typing_extensions import override
 
-from kernel import Port
+from kernel import Level, Port
 from messages.holders import (
-    NO_MARK,
     HolderIs,
     ListLocalObjects,
     LocalHolderMessage,
@@ -22,12 +20,27 @@ from messages.holders import (
     LocalReferencesAre,
     ReadObject,
     ReferencesAre,
+    UnprovenUsed,
 )
-from messages.objects import ObjectAvailability, ObjectDescribed, ObjectId, ObjectState, ReadVerdict
+from messages.objects import (
+    HeldObject,
+    ObjectAvailability,
+    ObjectDescribed,
+    ObjectId,
+    ObjectState,
+    ReadVerdict,
+)
 from stores.objects.answers import answer_of
+from stores.objects.reference_index import ReferenceIndex
 
 UNDESCRIBED: Final = "no file describes it"
 """Why a local object does not exist."""
+
+
+ManagedObjects: TypeAlias = Level[ObjectId, HeldObject]
+"""The level of a manager, in which holders set what they hold."""
+
+_UNREFERENCED: Final = HeldObject(verdict=ReadVerdict.NOT_REGISTERED, reason="no pod references it")
 
 
 class ObjectHolders(ABC):
@@ -46,6 +59,10 @@ class ObjectHolders(ABC):
     @abstractmethod
     def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
         """Tell the holder of ``wanted`` who needs it, if anybody. May repeat."""
+
+    @abstractmethod
+    def note_use(self, used: UnprovenUsed) -> None:
+        """Have it noted that a pod goes on with what was known of an object before it came."""
 
     @abstractmethod
     def read(self, request: ReadObject) -> None:
@@ -91,15 +108,12 @@ class LocalHolder(ObjectHolders):
     def __init__(
         self,
         holder: Port[LocalHolderMessage],
-        referenced: Collection[ObjectId],
+        references: ReferenceIndex,
         memory: LocalHolderMemory,
     ) -> None:
         self._holder = holder
-        self._referenced = referenced
-        """A view: always the objects that are referenced now."""
+        self._references = references
         self._memory = memory
-        self._newest = NO_MARK
-        """The newest mark that the holder was told in this life."""
 
     @override
     def adopt(self) -> None:
@@ -107,13 +121,21 @@ class LocalHolder(ObjectHolders):
 
     @override
     def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
-        """Tell the holder of new references; forget an object that neither exists nor is referenced."""
-        if references.newest > self._newest:
-            self._newest = references.newest
-            self._holder.tell(LocalReferencesAre(kind=wanted.kind, newest=self._newest))
+        """Tell the holder who needs it; forget an object that neither exists nor is referenced."""
+        needs = LocalReferencesAre(
+            object=wanted,
+            references=references.references,
+            newest=self._references.newest,
+            wanted=references.wanted,
+        )
+        self._holder.tell(needs)
         news = self._memory.told.get(wanted)
         if news is not None and not references.references and not news.described.uid:
             del self._memory.told[wanted]
+
+    @override
+    def note_use(self, used: UnprovenUsed) -> None:
+        self._holder.tell(used)
 
     @override
     def read(self, request: ReadObject) -> None:
@@ -123,7 +145,7 @@ class LocalHolder(ObjectHolders):
     def note(self, news: HolderIs) -> HolderIs | None:
         wanted = news.described.object
         before = self._memory.told.pop(wanted, None)
-        if news.described.uid or wanted in self._referenced:
+        if news.described.uid or wanted in self._references.objects():
             self._memory.told[wanted] = news
         return before
 
@@ -142,8 +164,10 @@ class LocalHolder(ObjectHolders):
 class NoHolders(ObjectHolders):
     """Nobody can hold objects of this origin: every read gets the same verdict."""
 
-    def __init__(self, trouble: str, verdict: ReadVerdict) -> None:
+    def __init__(self, trouble: str, verdict: ReadVerdict, objects: ManagedObjects) -> None:
         self.trouble = trouble
+        self._objects = objects
+        self._held = HeldObject(verdict=verdict, reason=trouble)
         self._verdict = verdict
         is_missing = verdict is ReadVerdict.NOT_FOUND
         self._availability = (
@@ -160,6 +184,14 @@ class NoHolders(ObjectHolders):
 
     @override
     def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        """Tell the followers of a referenced object that nobody can hold it."""
+        if references.references:
+            self._objects.set(wanted, self._held, proven=references.wanted)
+        else:
+            set_unheld(self._objects, wanted, references.wanted)
+
+    @override
+    def note_use(self, used: UnprovenUsed) -> None:
         """There is nobody to tell."""
 
     @override
@@ -173,6 +205,17 @@ class NoHolders(ObjectHolders):
     @override
     def news(self, wanted: ObjectId) -> None:
         """There is nobody who tells any."""
+
+
+def set_unheld(objects: ManagedObjects, wanted: ObjectId, look: int) -> None:
+    """Tell the followers of an object, if there are any, that no pod references it.
+
+    ``look`` is the last look that they want; 0 if there are none.
+    """
+    if look:
+        objects.set(wanted, _UNREFERENCED, proven=look)
+    else:
+        objects.remove(wanted)
 
 
 def unheld(wanted: ObjectId, listed: LocalObjectsListed) -> ObjectDescribed:

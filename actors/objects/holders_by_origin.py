@@ -11,7 +11,7 @@ from actors.objects.api_holders import (
     ReadsOverdue,
     StoppedHoldersEnded,
 )
-from actors.objects.holders import LocalHolder, NoHolders, ObjectHolders
+from actors.objects.holders import LocalHolder, ManagedObjects, NoHolders, ObjectHolders
 from messages.holders import (
     HolderBegan,
     HolderDone,
@@ -21,24 +21,26 @@ from messages.holders import (
 )
 from messages.objects import ObjectId, Origin, ReadVerdict
 
-_NO_FILES: Final = NoHolders(
-    "static pods read files of --local-objects-dir, and this node has none", ReadVerdict.NOT_FOUND
-)
-_NO_API_SERVER: Final = NoHolders("this node belongs to no API server", ReadVerdict.NOT_SYNCED)
+_NO_FILES: Final = "static pods read files of --local-objects-dir, and this node has none"
+_NO_API_SERVER: Final = "this node belongs to no API server"
 
 
 class HoldersByOrigin:
     """Who holds an object, for one life of its manager."""
 
-    def __init__(self, api: ApiHolders | None, local: LocalHolder | None) -> None:
+    def __init__(
+        self, api: ApiHolders | None, local: LocalHolder | None, objects: ManagedObjects
+    ) -> None:
         self._api = api
         self._local = local
+        self._by_origin: dict[Origin, ObjectHolders] = {
+            Origin.API: api or NoHolders(_NO_API_SERVER, ReadVerdict.NOT_SYNCED, objects),
+            Origin.LOCAL: local or NoHolders(_NO_FILES, ReadVerdict.NOT_FOUND, objects),
+        }
 
     def of(self, origin: Origin) -> ObjectHolders:
         """Return the holders of objects that come from there."""
-        if origin is Origin.LOCAL:
-            return self._local or _NO_FILES
-        return self._api or _NO_API_SERVER
+        return self._by_origin[origin]
 
     def note_listed(self, listed: LocalObjectsListed) -> None:
         """Take what local objects there are."""

@@ -16,21 +16,24 @@ from typing import Final, TypeAlias, assert_never
 
 from typing_extensions import override
 
+from actors.objects.holders import set_unheld
 from actors.objects.local_admission import admit
 from actors.objects.local_knowledge import (
     KnownLocalObject,
     Outage,
     answer,
     described,
+    held_object,
     known_objects,
     listed,
     news,
     unanswered,
+    unlisted,
 )
 from files.verdicts.judged_files import FilesMemory, FilesRules, JudgedFiles
 from files.watching.inotify import InotifyWatch, KeepWatch
 from files.watching.messages import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
-from kernel import Actor, Key, Port
+from kernel import Actor, Key, Level, Port
 from manifests.objects.local import LocalObject, decode_object
 from manifests.objects.values import fingerprint
 from manifests.verdicts.report import VerdictReport
@@ -43,11 +46,13 @@ from messages.holders import (
     LocalReferencesAre,
     Mark,
     ReadObject,
+    UnprovenUsed,
 )
-from messages.objects import ObjectId, ObjectKind, ReadVerdict
+from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectKind, ReadVerdict
 from messages.pods import LOCAL_FILES
 from messages.sources import DescribeSource, Epoch, Rescan
 from messages.units import Seconds
+from stores.objects.changes import change_after
 from stores.objects.last_known import Moment
 from stores.objects.usage import JointUsage
 from stores.objects.waiting_reads import WaitingReads
@@ -67,10 +72,10 @@ LocalObjectsMessage: TypeAlias = (
 
 
 def _name_of(message: LocalObjectsMessage) -> Hashable | None:
-    if isinstance(message, ReadObject | DescribeSource | WatchLost):
+    if isinstance(message, ReadObject | UnprovenUsed | DescribeSource | WatchLost):
         return None
     if isinstance(message, LocalReferencesAre):
-        return type(message).__name__, message.kind
+        return type(message).__name__, message.object
     return type(message).__name__
 
 
@@ -105,6 +110,10 @@ class LocalMemory(FilesMemory[LocalObject]):
     absent."""
     usage: JointUsage = field(default_factory=JointUsage)
     """Who may have used what the managers were told of."""
+    needs: dict[ObjectId, LocalReferencesAre] = field(default_factory=dict)
+    """Who needs an object, of those that pods reference."""
+    waited_for: set[ObjectId] = field(default_factory=set)
+    """Those whose followers wait for a look."""
     reads: WaitingReads = field(default_factory=WaitingReads)
     """Those that came before the first listing."""
 
@@ -127,13 +136,15 @@ class LocalObjects(Actor[LocalObjectsMessage]):
 
     Owns: the verdicts on its files, their last good content, the watch, the time of the next look. It has a
     thread of its own, since reading files may block.
-    Hears: ``ReadObject``, ``LocalReferencesAre`` and ``ListLocalObjects`` from the managers; ``Rescan``,
-    ``DescribeSource``; its timers and its watch.
-    Tells: each reader one ``ObjectRead``, at once if the directory has been listed, after another look if
-    its reference is new; the manager of the kind one ``HolderIs`` for every change between two looks, by
-    namespace and name, and for every object after the first look of each life; both managers, after each
-    ``ListLocalObjects``, one for every object that there is or that went lately. ``LocalObjectsListed``
-    follows each time, and whenever it changes.
+    Hears: ``ReadObject``, ``LocalReferencesAre``, ``UnprovenUsed`` and ``ListLocalObjects`` from the
+    managers; ``Rescan``, ``DescribeSource``; its timers and its watch.
+    Tells: the followers of each referenced object, by the level of its manager, what it is, after the look
+    that a new reference causes, and whenever that changes; each reader one ``ObjectRead``, at once if the
+    directory has been listed, after another look if its reference is new; the manager of the kind one
+    ``HolderIs`` for every change between two looks, by namespace and name, and for every object after the
+    first look of each life; both managers, after each ``ListLocalObjects``, one for every object that there
+    is or that went lately, and ``ChangeMissed`` for a pod that has begun with what changed meanwhile.
+    ``LocalObjectsListed`` follows each time, and whenever it changes.
     Fails when: there is a bug. Whatever is in the directory is a verdict.
 
     Order: what is told of one object is in the order of its versions.
@@ -144,12 +155,14 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     def __init__(
         self,
         rules: LocalObjectsRules,
-        managers: Mapping[ObjectKind, Port[LocalHolderFact]],
+        managers: Mapping[ObjectKind, Port[LocalHolderFact | ChangeMissed]],
+        objects: Mapping[ObjectKind, Level[ObjectId, HeldObject]],
         memory: LocalMemory,
         keep_watch: KeepWatch = InotifyWatch,
     ) -> None:
         self._rules = rules
         self._managers = managers
+        self._objects = objects
         self._memory = memory
         self._keep_watch = keep_watch
         self._tellings = 0
@@ -175,14 +188,12 @@ class LocalObjects(Actor[LocalObjectsMessage]):
                 self._look(message)
             case WatchLost():
                 self._files.hear(message)  # no look is due
-            case LocalReferencesAre(kind=kind, newest=mark):
-                self._look_for(kind, mark)
-            case ReadObject():
-                self._look_for(message.object.kind, message.mark)
-                self._memory.reads.add(message, self.clock.monotonic())
-                self._answer_waiting()
-            case ReadsDue():
-                self._answer_waiting()
+            case LocalReferencesAre():
+                self._note_needs(message)
+            case UnprovenUsed():
+                self._note_use(message)
+            case ReadObject() | ReadsDue():
+                self._take_read(message)
             case ListLocalObjects():
                 self._tell_all()
             case DescribeSource(reply_to=reply_to):
@@ -198,6 +209,34 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         """
         if self._memory.usage.note_reference(kind, mark):
             self._look(Rescan())
+
+    def _note_needs(self, needs: LocalReferencesAre) -> None:
+        wanted, memory = needs.object, self._memory
+        if not needs.references:
+            memory.needs.pop(wanted, None)
+            memory.waited_for.discard(wanted)
+            set_unheld(self._objects[wanted.kind], wanted, needs.wanted)
+            return
+        before = memory.needs.get(wanted)
+        memory.needs[wanted] = needs
+        if needs.wanted > (before.wanted if before is not None else 0):
+            memory.waited_for.add(wanted)
+        self._look_for(wanted.kind, needs.newest)
+        self._show(wanted)
+
+    def _take_read(self, message: ReadObject | ReadsDue) -> None:
+        if isinstance(message, ReadObject):
+            self._look_for(message.object.kind, message.mark)
+            self._memory.reads.add(message, self.clock.monotonic())
+        self._answer_waiting()
+
+    def _note_use(self, used: UnprovenUsed) -> None:
+        wanted, memory = used.taken.object, self._memory
+        memory.usage.note_answer(wanted, used.mark, used.taken.verdict)
+        held = memory.told.get(wanted)
+        missed = change_after(used.taken, held.known.value if held is not None else None)
+        if missed is not None:
+            self._managers[wanted.kind].tell(missed)
 
     def _look(self, message: FilesNoticed | LookDue | Rescan | WatchDue) -> None:
         self._files.hear(message)
@@ -217,8 +256,11 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         )
         unchanged = [each for each, held in after.items() if memory.told.get(each) is held]
         for fact in news(dict(memory.told), after, memory.gone, memory.usage.concerned):
+            wanted = fact.described.object
+            self._set(wanted, after)  # first: whoever hears of a change then knows the new value
             self._tell(fact)
-            self._note_told(fact.described.object, after.get(fact.described.object))
+            self._note_told(wanted, after.get(wanted))
+            self._show(wanted)
         memory.is_told = True
         if memory.is_certain:
             memory.usage.note_look()
@@ -226,6 +268,30 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             self._has_looked = True
             self._tell_objects(unchanged)
         self._tell_listed()
+
+    def _show(self, wanted: ObjectId) -> None:
+        """Tell the followers of an object what the managers were told, and note what pods may have used."""
+        memory, needs = self._memory, self._memory.needs.get(wanted)
+        if needs is None:
+            return
+        if not memory.is_told:
+            self._objects[wanted.kind].set(wanted, unlisted(self._files.trouble))
+            return
+        held = self._set(wanted, memory.told)
+        if wanted in memory.waited_for:
+            memory.usage.note_answer(wanted, needs.newest, held.verdict)
+            memory.waited_for.remove(wanted)
+        if needs.wanted and held.verdict is ReadVerdict.NOT_FOUND and wanted in memory.gone:
+            memory.gone[wanted] = None
+
+    def _set(self, wanted: ObjectId, known: Mapping[ObjectId, KnownLocalObject]) -> HeldObject:
+        """Set what is known of an object, if pods reference it. A look proves all that followers want."""
+        memory = self._memory
+        held = held_object(wanted, known, memory.state, self._outage(), self._now())
+        needs = memory.needs.get(wanted)
+        if needs is not None:
+            self._objects[wanted.kind].set(wanted, held, proven=needs.wanted)
+        return held
 
     def _note_told(self, object_id: ObjectId, held: KnownLocalObject | None) -> None:
         # Noted after it was told: a crash in between repeats it and loses nothing.
@@ -253,6 +319,8 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             present = listed(kind, self._memory.state, self._outage())
             if present != self._listed.get(kind):
                 self._listed[kind] = present
+                for wanted in [each for each in self._memory.needs if each.kind is kind]:
+                    self._show(wanted)
                 manager.tell(present)
 
     def _tell(self, fact: HolderIs) -> None:

@@ -23,6 +23,7 @@ from manifests.refusals import Refused
 from manifests.texts import printable
 from messages.holders import NO_MARK, HolderIs, LocalObjectsListed, Mark, ReadObject
 from messages.objects import (
+    HeldObject,
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
@@ -147,6 +148,31 @@ def answer(
     absent = LastKnown(is_known=True, current_until=_moment(unheld.current_until, now))
     reason = unheld.error or f"no file describes {display_name(read.object)}"
     return absent.answer(read, now, reason=reason)
+
+
+def held_object(
+    wanted: ObjectId,
+    objects: KnownLocalObjects,
+    state: FileState[LocalObject],
+    outage: Outage | None,
+    now: Moment,
+) -> HeldObject:
+    """Return what followers of an object are told, once the files have been listed."""
+    known = objects.get(wanted)
+    if known is not None:
+        return known.known.held(reason=known.known.flaw)
+    unheld = listed(wanted.kind, state, outage)
+    refusal = unheld.refused.get(wanted.display_name)
+    if refusal is not None:
+        return HeldObject(verdict=ReadVerdict.UNUSABLE, reason=refusal)
+    absent = LastKnown(is_known=True, current_until=_moment(unheld.current_until, now))
+    return absent.held(reason=unheld.error or f"no file describes {display_name(wanted)}")
+
+
+def unlisted(trouble: str) -> HeldObject:
+    """Return what followers are told before the files have been listed."""
+    reason = trouble or "the files have not been listed yet"
+    return HeldObject(verdict=ReadVerdict.NOT_SYNCED, reason=reason)
 
 
 def unanswered(read: ReadObject, trouble: str) -> ObjectRead:

@@ -28,13 +28,14 @@ from actors.objects.manager_parts import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,
     SECRET_MANAGER,
+    FollowersAre,
     ObjectManagerMemory,
     ObjectManagerOwnMessage,
     ObjectManagerPorts,
 )
 from actors.objects.notices import ObjectNotices, SayDue
 from actors.objects.unhurried import PortionDue, Unhurried
-from kernel import PooledActor
+from kernel import KeyFollowed, PooledActor
 from manifests.change_hooks import ON_OBJECT_CHANGE
 from messages.holders import (
     HolderFact,
@@ -42,6 +43,7 @@ from messages.holders import (
     LocalHolderFact,
     LocalObjectsListed,
     ReferencesAre,
+    UnprovenUsed,
 )
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.objects import (
@@ -57,6 +59,7 @@ from messages.objects import (
     Origin,
     RegisterPod,
     UnfollowObjects,
+    UnprovenTaken,
     UnregisterPod,
 )
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
@@ -144,15 +147,18 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._tells_changes = holders is None or holders.tells_changes
         api = local = None
         if holders is not None:
-            api = ApiHolders(holders, ports.holders, self.after, self._now, memory.api)
+            api = ApiHolders(
+                holders, ports.holders, self.after, self._now, ports.objects, memory.api
+            )
         if ports.local is not None:
-            local = LocalHolder(ports.local, self._references.objects(), memory.local)
-        self._holders = HoldersByOrigin(api, local)
+            local = LocalHolder(ports.local, self._references, memory.local)
+        self._holders = HoldersByOrigin(api, local, ports.objects)
 
     @override
     def started(self) -> None:
         for origin in Origin:
             self._holders.of(origin).adopt()
+        self._adopt_followers()
         self._inform({*self._references.objects(), *self._memory.api.holders})
         interrupted, self._memory.outbox = self._memory.outbox, []
         for news in interrupted:
@@ -168,9 +174,9 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         match message:
             case PodsAre() | PodsChanged() | RegisterPod() | UnregisterPod():
                 self._note_pods(message)
-            case GetObject():
+            case GetObject() | UnprovenTaken():
                 self._read(message)
-            case FollowObjects() | UnfollowObjects():
+            case FollowObjects() | UnfollowObjects() | KeyFollowed() | FollowersAre():
                 self._note_follower(message)
             case DescribeObjects(reply_to=reply_to):
                 reply_to.tell(self._described(message))
@@ -203,10 +209,41 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 self._warn(_UNTOLD_CHANGES, pod)
         self._inform(change.touched)
 
-    def _note_follower(self, message: FollowObjects | UnfollowObjects) -> None:
-        wanted = message.object
-        if self._followers.note(message):
-            self._unhurried.add(self._references.objects() if wanted is None else (wanted,))
+    def _note_follower(
+        self, message: FollowObjects | UnfollowObjects | KeyFollowed[ObjectId] | FollowersAre
+    ) -> None:
+        match message:
+            case KeyFollowed(key=key, followers=followers, wanted=wanted):
+                told = FollowersAre(object=key, followers=followers, wanted=wanted)
+                self._ports.me.tell(told)
+            case FollowersAre():
+                self._note_followers(message)
+            case _:
+                if self._followers.note(message):
+                    about = message.object
+                    objects = self._references.objects() if about is None else (about,)
+                    self._unhurried.add(objects)
+
+    def _note_followers(self, told: FollowersAre) -> None:
+        if told.followers:
+            self._memory.wanted[told.object] = told.wanted
+        else:
+            self._memory.wanted.pop(told.object, None)
+        self._tell_needs(told.object)
+
+    def _adopt_followers(self) -> None:
+        """Take who follows values. That nobody does may have been told to the life before, and lost."""
+        level, wanted = self._ports.objects, self._memory.wanted
+        level.own(self._ports.me)
+        for left in wanted.keys() - level.followed().keys():
+            del wanted[left]
+            self._tell_needs(left)
+
+    def _note_taken(self, taken: UnprovenTaken) -> None:
+        mark = self._references.mark(taken.pod, taken.object)
+        if mark is not None:
+            holders = self._holders.of(taken.object.origin)
+            holders.note_use(UnprovenUsed(taken=taken, mark=mark))
 
     def _warn(self, event: str, pod: PodNeeds, **fields: str) -> None:
         _log.warning(event, annotation=ON_OBJECT_CHANGE, pod=pod.name, kind=self._kind, **fields)
@@ -243,6 +280,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         references = self._references.references(wanted)
         is_followed = (
             self._followers.are_there(wanted)
+            or wanted in self._memory.wanted
             or references.wants_changes
             or self._notices.is_in_trouble(wanted)
         )
@@ -250,12 +288,16 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             references=references.pods,
             newest=references.newest,
             is_followed=is_followed,
+            wanted=self._memory.wanted.get(wanted, 0),
             time_to_live=self._memory.time_to_live,
         )
 
     # --- reading ---------------------------------------------------------------------------------------
 
-    def _read(self, question: GetObject) -> None:
+    def _read(self, question: GetObject | UnprovenTaken) -> None:
+        if isinstance(question, UnprovenTaken):
+            self._note_taken(question)
+            return
         self._memory.reads += 1
         read = read_of(question, self._kind, self._references, self._memory.time_to_live)
         if isinstance(read, ObjectRead):

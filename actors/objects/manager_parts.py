@@ -7,22 +7,38 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from actors.objects.api_holders import ApiHoldersMemory, HoldersTimer
-from actors.objects.holders import LocalHolderMemory
+from actors.objects.holders import LocalHolderMemory, ManagedObjects
 from actors.objects.notices import NoticeMemory, SayDue
 from actors.objects.unhurried import PortionDue
-from kernel import DynamicMessage, Key, Port
+from kernel import DynamicMessage, Key, KeyFollowed, Port
 from messages.events import PostEvent
 from messages.holders import HolderFact, HolderIs, LocalHolderFact, LocalHolderMessage
 from messages.node import FollowNode, NodeFact
-from messages.objects import Change, ChangeAction, ObjectFact, ObjectManagerMessage
+from messages.objects import Change, ChangeAction, ObjectFact, ObjectId, ObjectManagerMessage
 from messages.pod_manager import PodFact, Subscribe
 from messages.units import Seconds
 from stores.objects.followers import FollowerMemory
 from stores.objects.node_ttl import DEFAULT_TTL
 from stores.objects.reference_index import ReferenceMemory
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowersAre:
+    """Tells the manager itself who follows an object. Coalesced for each object: newest wins.
+
+    Following is a call, so it is heard of before the ``RegisterPod`` that the follower told first. Once this
+    has passed through the mailbox, that was handled.
+    """
+
+    object: ObjectId
+    followers: int
+    wanted: int
+
+
 ObjectManagerOwnMessage: TypeAlias = (
     ObjectManagerMessage
+    | KeyFollowed[ObjectId]
+    | FollowersAre
     | HolderFact
     | LocalHolderFact
     | NodeFact
@@ -31,8 +47,13 @@ ObjectManagerOwnMessage: TypeAlias = (
     | SayDue
 )
 
-SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
-CONFIG_MAP_MANAGER = Key[ObjectManagerOwnMessage]("configmap-manager")
+
+def _name_of(message: ObjectManagerOwnMessage) -> ObjectId | None:
+    return message.object if isinstance(message, FollowersAre) else None
+
+
+SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager", coalesce=_name_of)
+CONFIG_MAP_MANAGER = Key[ObjectManagerOwnMessage]("configmap-manager", coalesce=_name_of)
 
 OBJECT_HOLDERS = Key[DynamicMessage]("objects")
 """The supervisor of the holders of both kinds."""
@@ -55,7 +76,9 @@ class ObjectManagerPorts:
     """Who remembers changes for people. It has nothing watched for that."""
     volumes_are_made: bool = False
     """Whoever makes volumes tells people itself what they lack."""
-    me: Port[PodFact | NodeFact]
+    objects: ManagedObjects
+    """What it owns and its holders set, and volumes and workers follow."""
+    me: Port[PodFact | NodeFact | FollowersAre]
     """Its own address, which outlives it. It subscribes with it."""
 
 
@@ -67,6 +90,8 @@ class ObjectManagerMemory:
     api: ApiHoldersMemory = field(default_factory=ApiHoldersMemory)
     local: LocalHolderMemory = field(default_factory=LocalHolderMemory)
     followers: FollowerMemory = field(default_factory=dict)
+    wanted: dict[ObjectId, int] = field(default_factory=dict)
+    """The last look that followers of an object's value want, of each that has any."""
     outbox: list[HolderIs] = field(default_factory=list)
     """The news whose change is being told."""
     notices: NoticeMemory = field(default_factory=NoticeMemory)

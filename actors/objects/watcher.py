@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from kernel import Backoff, Key, PooledActor, Port, Timer
+from kernel import Backoff, Key, Level, PooledActor, Port, Timer
 from messages.holders import (
     HolderBegan,
     HolderFact,
@@ -22,8 +22,9 @@ from messages.holders import (
     ReadObject,
     ReferencesAre,
     StopIfIdle,
+    UnprovenUsed,
 )
-from messages.objects import ObjectId
+from messages.objects import ChangeMissed, HeldObject, ObjectId
 from messages.units import Seconds
 from messages.watches import (
     ListTarget,
@@ -98,7 +99,9 @@ class WatcherPorts:
     """The ports of a watcher."""
 
     watches: Port[Watch | Unwatch | ListTarget]
-    manager: Port[HolderFact]
+    manager: Port[HolderFact | ChangeMissed]
+    objects: Level[ObjectId, HeldObject]
+    """Its manager's. The watcher sets the key of its object."""
     me: Port[WatchFact | TargetListed]
     """Its own address, which stays valid while it is restarted."""
 
@@ -159,8 +162,8 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
                 watched.take_references(message, now)
             case ReadObject():
                 watched.take_read(message, now)
-            case StopIfIdle():
-                watched.take_stop(message)
+            case UnprovenUsed() | StopIfIdle():
+                watched.take_note(message)
             case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
                 watched.take_watched(message, now)
             case TargetListed():
@@ -184,6 +187,10 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
         return Moment(self.clock.monotonic(), self.clock.wall())
 
     def _carry_out(self, now: Moment) -> None:
+        """Set what is known first: whoever hears of a change then knows the new value."""
+        held = self._watched.held(now)
+        if held is not None:
+            self._ports.objects.set(self._memory.object, held, proven=self._memory.looked)
         outgoing = self._memory.outgoing
         while outgoing:
             self._tell(outgoing[0])

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from actors.pods.records import PodKept
 from kernel import Key, LevelIs
 from messages.change_hooks import RolloutGranted
-from messages.objects import ObjectFact, ObjectRead
+from messages.objects import HeldObject, ObjectFact, ObjectId
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
@@ -91,13 +91,15 @@ class DeadlineDue:
     """Timer: the pod may have been active for as long as it may be."""
 
 
+ObjectLevelIs: TypeAlias = LevelIs[ObjectId, HeldObject]
+"""Tells what an object is that the pod needs."""
 ServicesLevelIs: TypeAlias = LevelIs[ServicesIn, ClusterServices | None]
 """Tells the Services of the pod's namespace."""
 
 PodWorkerMessage = (
     PodWish
     | PodObserved
-    | ObjectRead
+    | ObjectLevelIs
     | ObjectFact
     | RepeatStatus
     | CommandAgain

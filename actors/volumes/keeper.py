@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from actors.volumes.described import volumes_described
 from actors.volumes.due_times import DueTimes
+from actors.volumes.following import ObjectsOfVolumes
 from actors.volumes.hanging import HangingJobs
 from actors.volumes.keeper_parts import (
     VOLUME_KEEPER,
@@ -22,7 +23,6 @@ from actors.volumes.keeper_parts import (
     VolumeKeeperMemory,
     VolumeKeeperMessage,
     VolumeKeeperPorts,
-    VolumeReadsDue,
     VolumesDue,
     VolumeTurn,
 )
@@ -36,13 +36,12 @@ from actors.volumes.kept_volumes import (
 from actors.volumes.lost_files import LostFiles
 from actors.volumes.news import NewsOfVolumes
 from actors.volumes.plan import VolumeStep, VolumeWaits, next_step, volume_now
-from actors.volumes.reading import ObjectsOfVolumes
 from actors.volumes.releases import VolumeReleases
 from actors.volumes.sayings import VolumeSayings
 from actors.volumes.tokens_wanted import TokensOfVolumes
 from actors.volumes.work import VolumeWork
-from kernel import PooledActor
-from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
+from kernel import LevelIs, PooledActor
+from messages.objects import HeldObject, ObjectId
 from messages.pods import Pod, PodUid
 from messages.tokens import TokensAre
 from messages.volume_state import DescribeVolumes
@@ -68,16 +67,15 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     Owns: which volumes there are, what each shows, and the jobs about them; what is below ``volumes``,
     ``volume-subpaths`` and ``plugins`` in the directories of pods, but for those with a volume of others.
-    Hears: ``WantVolumes``, ``ReleaseVolumes``, ``ReleaseOtherVolumes``, ``DescribeVolumes``; ``ObjectRead``
-    and ``ObjectChanged`` of the managers of objects; ``TokensAre``; ``VolumeJobsEnded`` of threads; its own
-    timers.
+    Hears: ``WantVolumes``, ``ReleaseVolumes``, ``ReleaseOtherVolumes``, ``DescribeVolumes``; what objects are
+    (``LevelIs``); ``TokensAre``; ``VolumeJobsEnded`` of threads; its own timers.
     Tells: whoever wants volumes ``VolumesAre``, at once and when that changes; whoever releases them
-    ``VolumesStay`` and ``VolumesGone``; the managers of objects ``RegisterPod``, ``FollowObjects`` and
-    ``GetObject``, once for all pods that show an object, and the opposites; the keeper of tokens
-    ``WantTokens`` and ``ReleaseTokens``; who posts events ``PostEvent``.
+    ``VolumesStay`` and ``VolumesGone``; the managers of objects ``RegisterPod`` and ``UnregisterPod``, and
+    ``UnprovenTaken`` for a new pod that has waited in vain for a fresh value of an object, which it follows
+    once for all pods; the keeper of tokens ``WantTokens`` and ``ReleaseTokens``; who posts events
+    ``PostEvent``.
     Fails when: it has a bug. The next life knows the same volumes, takes in the jobs that ended meanwhile,
-    does again those whose outcome the crash lost, and reads everything again: what was told to the life
-    before may be lost.
+    does again those whose outcome the crash lost, and is told again what all objects are.
 
     Order: one job about a volume at a time; what changes meanwhile is shown by the next one, and the newest
     wins. Volumes are taken away once no job writes them, and whatever is wanted for the same UID meanwhile
@@ -91,12 +89,12 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         self._memory = memory
         self._sayings = VolumeSayings(ports, memory.notices)
         self._work = VolumeWork(ports, memory, self._sayings)
-        self._reading = ObjectsOfVolumes(ports, memory.objects, lambda: self.clock, self.after)
-        self._news = NewsOfVolumes(memory, self._reading)
+        self._following = ObjectsOfVolumes(ports, memory.objects, lambda: self.clock, self._look_at)
+        self._news = NewsOfVolumes(memory, self._following)
         self._times = DueTimes(lambda: self.clock, self.after)
         self._tokens = TokensOfVolumes(ports, lambda: self.clock, self._times)
         self._releases = VolumeReleases(
-            memory, self._reading, self._tokens, self._work, self._times
+            memory, self._following, self._tokens, self._work, self._times
         )
         self._lost = LostFiles(ports, memory, self.after)
         self._hanging = HangingJobs(memory, self.after)
@@ -107,6 +105,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     @override
     def started(self) -> None:
+        self._following.begin(self.alarm)
         self._beginning = self._begin()
         self._do_more()
 
@@ -119,11 +118,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 kept.note_lost_jobs(memory.jobs)
             if kept is not None and kept.pod is not None and kept.releasing is None:
                 self._tokens.want(kept.pod, kept)
-                self._reading.register(kept.pod, kept.objects)
+                self._following.register(kept.pod, kept.objects)
                 yield
-        for wanted in list(memory.objects):
-            self._reading.begin(wanted)
-            yield
         self._to_look_at.update(dict.fromkeys(memory.pods))
 
     @override
@@ -137,10 +133,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             case ReleaseOtherVolumes(known=known):
                 self._work.look_for_left_behind(known)
                 self._hanging.watch()
-            case ObjectRead() | ObjectChanged() | TokensAre():
+            case LevelIs() | TokensAre():
                 self._note(message)
-            case ChangeDecided():
-                pass  # the workers of pods carry it out
             case DescribeVolumes(reply_to=reply_to, in_detail=in_detail):
                 reply_to.tell(volumes_described(self._memory, in_detail=in_detail))
             case VolumeJobsEnded():
@@ -148,17 +142,11 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             case _:
                 self._take_turn(message)
 
-    def _note(self, fact: ObjectRead | ObjectChanged | TokensAre) -> None:
-        match fact:
-            case ObjectRead():
-                self._look_at(self._news.note_read(fact))
-            case ObjectChanged():
-                self._news.note_change(fact, self.clock.monotonic())
-            case TokensAre(uid=uid):
-                if self._news.note_tokens(fact):
-                    self._go_on(uid)
-            case _:
-                assert_never(fact)
+    def _note(self, fact: LevelIs[ObjectId, HeldObject] | TokensAre) -> None:
+        if isinstance(fact, LevelIs):
+            self._look_at(self._news.note_held(fact, self.clock.monotonic()))
+        elif self._news.note_tokens(fact):
+            self._go_on(fact.uid)
 
     def _take_turn(self, turn: VolumeTurn) -> None:
         match turn:
@@ -167,8 +155,6 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             case MoreVolumesDue():
                 self._more_is_due = False
                 self._do_more()
-            case VolumeReadsDue():
-                self._reading.look_again()
             case HangingDue():
                 self._look_for_hanging()
             case LostFilesDue():
@@ -197,7 +183,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         for name, source in sources_of(pod):
             kept.volumes[name] = kept_volume(pod, source, before.get(name))
         self._tokens.want(pod, kept)
-        self._reading.take(pod, shown, kept.objects)
+        self._following.take(pod, shown, kept.objects)
         for name, volume in kept.volumes.items():
             self._sayings.say(pod, name, volume)
         kept.pod = pod

@@ -9,16 +9,14 @@ from typing import Final, NamedTuple, TypeAlias
 
 from actors.volumes.kept_volumes import VolumesOfPod
 from actors.volumes.shown_objects import ShownObjects
-from kernel import Key
+from kernel import Followable, Key, LevelIs
 from messages.events import PostEvent
 from messages.objects import (
-    FollowObjects,
-    GetObject,
-    ObjectFact,
+    HeldObject,
+    ObjectId,
     ObjectKind,
-    ObjectRead,
     RegisterPod,
-    UnfollowObjects,
+    UnprovenTaken,
     UnregisterPod,
 )
 from messages.pods import PodUid
@@ -44,11 +42,6 @@ class VolumesDue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VolumeReadsDue:
-    """Timer: what was not answered, or was not there, is read again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MoreVolumesDue:
     """More waits to be done than one turn takes."""
 
@@ -63,13 +56,12 @@ class LostFilesDue:
     """Timer: volumes are looked at whose files somebody may have removed."""
 
 
-VolumeTurn: TypeAlias = VolumesDue | VolumeReadsDue | MoreVolumesDue | HangingDue | LostFilesDue
+VolumeTurn: TypeAlias = VolumesDue | MoreVolumesDue | HangingDue | LostFilesDue
 
 VolumeKeeperMessage: TypeAlias = (
     VolumeMessage
     | DescribeVolumes
-    | ObjectRead
-    | ObjectFact
+    | LevelIs[ObjectId, HeldObject]
     | TokensAre
     | VolumeJobsEnded
     | VolumeTurn
@@ -92,11 +84,10 @@ class VolumeKeeperPorts:
 
     me: Port[VolumeKeeperMessage]
     """Its own address, which outlives crashes."""
-    objects: Mapping[
-        ObjectKind,
-        Port[RegisterPod | UnregisterPod | GetObject | FollowObjects | UnfollowObjects],
-    ]
-    """The managers of Secrets and of ConfigMaps."""
+    managers: Mapping[ObjectKind, Port[RegisterPod | UnregisterPod | UnprovenTaken]]
+    """Those of Secrets and of ConfigMaps."""
+    objects: Mapping[ObjectKind, Followable[ObjectId, HeldObject]]
+    """What is known of Secrets and of ConfigMaps."""
     tokens: Port[TokensMessage] | None = None
     """Who gets tokens of service accounts; None if nobody can."""
     events: Port[PostEvent] | None = None
@@ -106,7 +97,7 @@ class VolumeKeeperPorts:
     maker: VolumeMaker
     teardowns: Teardowns
     reads_every: Seconds | None = None
-    """How often objects are read that nobody tells changes of; None if somebody does."""
+    """How often objects are looked at that nobody tells changes of; None if somebody does."""
     looks_every: Seconds
     """How often the volumes are looked at whose files somebody may have removed."""
     allocatable: Mapping[str, str] | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from actors.volumes.following import ObjectsOfVolumes
 from actors.volumes.keeper_parts import VolumeKeeperMemory
 from actors.volumes.kept_volumes import KeptVolume
-from actors.volumes.reading import ObjectsOfVolumes
-from messages.objects import ObjectChanged, ObjectRead
+from kernel import LevelIs
+from messages.objects import HeldObject, ObjectId
 from messages.pods import PodUid
 from messages.tokens import TokensAre
 from messages.units import Seconds
@@ -16,32 +17,27 @@ from messages.units import Seconds
 class NewsOfVolumes:
     """Has the volumes written again that show something else now, for one life of the keeper."""
 
-    def __init__(self, memory: VolumeKeeperMemory, reading: ObjectsOfVolumes) -> None:
+    def __init__(self, memory: VolumeKeeperMemory, following: ObjectsOfVolumes) -> None:
         self._memory = memory
-        self._reading = reading
+        self._following = following
 
-    def note_change(self, changed: ObjectChanged, now: Seconds) -> None:
-        """Have an object read that has changed. The volumes that show it are late from now on."""
-        known = self._memory.objects.get(changed.object)
-        for uid in known.pods if known is not None else ():
-            for volume in self._volumes_of(uid):
-                if changed.object in volume.objects and volume.changed_at is None:
-                    volume.changed_at = now
-        self._reading.note_change(changed.object)
+    def note_held(self, told: LevelIs[ObjectId, HeldObject], now: Seconds) -> list[PodUid]:
+        """Take what an object is. Return the pods that are to be looked at.
 
-    def note_read(self, read: ObjectRead) -> list[PodUid]:
-        """Take what an object is. Return the pods that are to be looked at."""
-        noted = self._reading.note_read(read)
+        Volumes that show something else now are late from now on.
+        """
+        known = self._memory.objects.get(told.key)
+        is_first = known is None or known.version is None
+        noted = self._following.note(told)
         if noted is None:
             return []
-        wanted, is_news, waited = noted
-        known = self._memory.objects.get(wanted)
-        if known is None or not is_news:
-            return list(waited)
-        for uid in known.pods:
+        for uid in noted.pods:
             for volume in self._volumes_of(uid):
-                volume.is_stale |= wanted in volume.objects
-        return list(known.pods)
+                if told.key in volume.objects:
+                    volume.is_stale = True
+                    if volume.changed_at is None and volume.versions and not is_first:
+                        volume.changed_at = now
+        return list(dict.fromkeys((*noted.pods, *noted.ready)))
 
     def note_tokens(self, told: TokensAre) -> bool:
         """Take the tokens of a pod. Return whether any volume may show something else now."""

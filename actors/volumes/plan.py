@@ -75,7 +75,7 @@ def volume_now(
         is_busy=volume.job is not None,
         is_stale=volume.is_stale,
         is_unread=kept.lacks_tokens(volume)
-        or any(known is None or known.awaits_read(uid) for known in shown),
+        or any(known is None or known.awaits_value(uid) for known in shown),
         tried_at=volume.tried_at,
         failures=volume.failures,
         left_at=volume.left_at,

@@ -7,10 +7,10 @@ from typing import Final
 import structlog
 
 from actors.volumes.due_times import DueTimes
+from actors.volumes.following import ObjectsOfVolumes
 from actors.volumes.keeper_parts import VolumeKeeperMemory
 from actors.volumes.kept_volumes import Releasing, VolumesOfPod
 from actors.volumes.plan import retry_pause
-from actors.volumes.reading import ObjectsOfVolumes
 from actors.volumes.tokens_wanted import TokensOfVolumes
 from actors.volumes.work import VolumeWork
 from messages.pods import PodUid
@@ -37,13 +37,13 @@ class VolumeReleases:
     def __init__(
         self,
         memory: VolumeKeeperMemory,
-        reading: ObjectsOfVolumes,
+        following: ObjectsOfVolumes,
         tokens: TokensOfVolumes,
         work: VolumeWork,
         times: DueTimes,
     ) -> None:
         self._memory = memory
-        self._reading = reading
+        self._following = following
         self._tokens = tokens
         self._work = work
         self._times = times
@@ -58,7 +58,7 @@ class VolumeReleases:
             kept = pods[uid] = VolumesOfPod(pod=None)
         if kept.releasing is None:
             kept.releasing = Releasing(reply_to=wanted.reply_to)
-            self._reading.let_go(uid, kept.objects)
+            self._following.let_go(uid, kept.objects)
             self._tokens.release(uid, kept)
         kept.releasing.reply_to, kept.releasing.next = wanted.reply_to, None
         self._tell(uid, kept.releasing)

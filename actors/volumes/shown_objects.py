@@ -1,16 +1,16 @@
-"""Which Secrets and ConfigMaps volumes show, and what was read of them, once for all pods. Pure.
+"""Which Secrets and ConfigMaps volumes show, and what is known of them, once for all pods. Pure.
 
 The values are those that holders have: a holder and all volumes refer to the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from actors.volumes.kept_volumes import Version
-from messages.objects import ObjectId, ObjectRead, ObjectValue, ReadVerdict
+from messages.objects import HeldObject, ObjectId, ObjectValue, ReadVerdict
 from messages.pods import PodUid
 from messages.units import Seconds
 
@@ -21,13 +21,7 @@ _SENTENCES: Final = {
     ReadVerdict.FORBIDDEN: "may not be read by this node",
     ReadVerdict.UNUSABLE: "cannot be used",
 }
-
-
-class ReadAsked(NamedTuple):
-    """Names a read, in its answer."""
-
-    object: ObjectId
-    number: int
+_NO_PODS: Final = frozenset[PodUid]()
 
 
 @dataclass(slots=True, eq=False)
@@ -36,37 +30,37 @@ class ShownObject:
 
     pods: dict[PodUid, None] = field(default_factory=dict)
     """In the order in which they came."""
-    new_pods: frozenset[PodUid] = frozenset()
-    """Those that no read was asked for since they came. What was known before may be older than they are."""
-    read_for: frozenset[PodUid] = frozenset()
-    """The new ones that the read under way is for."""
-    reading: int = 0
-    """The number of the read under way; 0 if there is none."""
+    new_pods: frozenset[PodUid] = _NO_PODS
+    """Those for which no fresh value was asked for yet. What is known may be older than they are."""
+    waiting: frozenset[PodUid] = _NO_PODS
+    """The new ones that wait for the fresh value that was asked for."""
     asked_at: Seconds = Seconds(0.0)
-    is_changed: bool = False
-    """It has changed since the read under way was asked for."""
+    """When a fresh value was asked for last."""
+    verdict: ReadVerdict | None = None
+    """None before anything was told."""
     version: Version | None = None
-    """None before the first answer."""
+    """None as well."""
     value: ObjectValue | None = field(default=None, repr=False)
     trouble: str = ""
     """Why nobody knows what it is; empty if that is known. The last value stays."""
 
     @property
     def is_missing(self) -> bool:
-        """Whether it has to be read again by the clock, in case nobody tells that it came."""
+        """Whether it has to be asked for again by the clock, in case nobody tells that it came."""
         return self.value is None or bool(self.trouble)
 
-    def awaits_read(self, uid: PodUid) -> bool:
+    def awaits_value(self, uid: PodUid) -> bool:
         """Return whether what is known may be older than a pod."""
-        return self.version is None or uid in self.new_pods or uid in self.read_for
+        return self.version is None or uid in self.new_pods or uid in self.waiting
 
 
-class ReadWanted(NamedTuple):
-    """An object is to be read, in the name of a pod that shows it."""
+class Told(NamedTuple):
+    """What follows from what was told of an object."""
 
-    object: ObjectId
-    pod: PodUid
-    number: int
+    pods: Collection[PodUid]
+    """Those that show something else now."""
+    ready: frozenset[PodUid]
+    """Those that waited for it."""
 
 
 class ShownObjects:
@@ -74,7 +68,9 @@ class ShownObjects:
 
     def __init__(self) -> None:
         self._objects: dict[ObjectId, ShownObject] = {}
-        self._reads = 0
+        self._asked: dict[ObjectId, Seconds] = {}
+        """Those that pods wait for, and since when, the longest first."""
+        self._missing: dict[ObjectId, None] = {}
         self._versions = 0
 
     def __len__(self) -> int:
@@ -87,18 +83,16 @@ class ShownObjects:
         """Return what is known of an object; None if nobody shows it."""
         return self._objects.get(wanted)
 
-    def add(self, uid: PodUid, objects: Iterable[ObjectId]) -> list[ObjectId]:
-        """Note what a pod shows. Return those that nobody has shown yet."""
-        first = []
+    def add(self, uid: PodUid, objects: Iterable[ObjectId]) -> None:
+        """Note what a pod shows."""
         for wanted in objects:
             known = self._objects.get(wanted)
             if known is None:
                 known = self._objects[wanted] = ShownObject()
-                first.append(wanted)
+                self._missing[wanted] = None
             if uid not in known.pods:
                 known.pods[uid] = None
                 known.new_pods |= {uid}
-        return first
 
     def drop(self, uid: PodUid, objects: Iterable[ObjectId]) -> list[ObjectId]:
         """Note what a pod shows no more. Return those that nobody shows any more."""
@@ -109,79 +103,95 @@ class ShownObjects:
                 continue
             known.pods.pop(uid, None)
             known.new_pods -= {uid}
-            known.read_for -= {uid}
+            known.waiting -= {uid}
             if not known.pods:
                 del self._objects[wanted]
+                self._asked.pop(wanted, None)
+                self._missing.pop(wanted, None)
                 last.append(wanted)
         return last
 
-    def next_read(
-        self, wanted: ObjectId, now: Seconds, *, again: bool = False
-    ) -> ReadWanted | None:
-        """Begin to read an object, if that is to be done now; ``again`` whatever is known of it."""
+    # --- asking for fresh values -----------------------------------------------------------------------
+
+    def ask(self, wanted: ObjectId, now: Seconds, *, again: bool = False) -> bool:
+        """Return whether to ask for a fresh value now: new pods need one, or ``again``; and note that.
+
+        Pods that come while others wait for one have their turn after them: the others wait no longer.
+        """
         known = self._objects.get(wanted)
-        if known is None or known.reading:
-            return None
-        if not (again or known.is_changed or known.new_pods or known.version is None):
-            return None
-        self._reads += 1
-        uid = next(iter(known.new_pods), None) or next(reversed(known.pods))
-        known.reading, known.asked_at, known.is_changed = self._reads, now, False
-        known.read_for, known.new_pods = known.new_pods, frozenset()
-        return ReadWanted(wanted, uid, self._reads)
+        if known is None or wanted in self._asked or not (again or known.new_pods):
+            return False
+        known.waiting, known.new_pods = known.new_pods, _NO_PODS
+        known.asked_at = self._asked[wanted] = now
+        return True
 
-    def note_change(self, wanted: ObjectId) -> None:
-        """Note that an object is not what was read of it."""
-        known = self._objects.get(wanted)
-        if known is not None:
-            known.is_changed = True
+    def asked_since(self) -> Seconds | None:
+        """Return since when pods have waited the longest; None if none wait."""
+        return next(iter(self._asked.values()), None)
 
-    def note_read(self, read: ObjectRead) -> bool | None:
-        """Note an answer. Return whether volumes show something else now; None if nobody waited for it."""
-        asked = read.ref
-        known = self._objects.get(asked.object) if isinstance(asked, ReadAsked) else None
-        if known is None or not isinstance(asked, ReadAsked) or asked.number != known.reading:
-            return None
-        known.reading, known.read_for = 0, frozenset()
-        before = known.version, known.value, known.trouble
-        if read.verdict in _FOUND:
-            self._take(known, read.value)
-        elif read.verdict is ReadVerdict.NOT_FOUND:
-            self._take(known, None)
-        else:
-            why = _SENTENCES.get(read.verdict, "cannot be read")
-            known.trouble = f"{why}: {read.reason}" if read.reason else why
-            if known.version is None:
-                known.version = self._next_version("")
-        return before != (known.version, known.value, known.trouble)
+    def asked_before(self, limit: Seconds) -> list[ObjectId]:
+        """Return those that were asked for at ``limit`` or before, and are still waited for."""
+        return [wanted for wanted, since in self._asked.items() if since <= limit]
 
-    def give_up(self, wanted: ObjectId) -> None:
-        """Wait no longer for an answer: it may have been lost. Whoever waits for it goes on waiting."""
-        known = self._objects.get(wanted)
-        if known is not None and known.reading:
-            known.reading = 0
-            known.new_pods |= known.read_for
-            known.read_for = frozenset()
-            known.is_changed = True
+    def end_wait(self, wanted: ObjectId) -> frozenset[PodUid]:
+        """Wait no longer for a fresh value. Return the pods that waited.
 
-    def unanswered(self, before: Seconds) -> list[ObjectId]:
-        """Return those whose reading was asked for before that time, and is not answered."""
-        return [
-            wanted
-            for wanted, known in self._objects.items()
-            if known.reading and known.asked_at <= before
-        ]
+        They go on with what is known; if nothing was told at all, they wait for another look.
+        """
+        known = self._objects[wanted]
+        del self._asked[wanted]
+        waited, known.waiting = known.waiting, _NO_PODS
+        if known.version is None:
+            known.new_pods |= waited
+            return _NO_PODS
+        return waited
+
+    def give_back(self, wanted: ObjectId) -> None:
+        """Have pods wait for another look: the one that they waited for may not have been asked for."""
+        known = self._objects[wanted]
+        self._asked.pop(wanted, None)
+        known.new_pods |= known.waiting
+        known.waiting = _NO_PODS
 
     def missing(self) -> list[ObjectId]:
         """Return those that are not there, or cannot be read."""
-        return [wanted for wanted, known in self._objects.items() if known.is_missing]
+        return list(self._missing)
 
     @property
-    def is_any_open(self) -> bool:
-        """Whether anything is to be looked at by the clock."""
-        return any(known.reading or known.is_missing for known in self._objects.values())
+    def is_any_missing(self) -> bool:
+        """Whether ``missing`` returns any."""
+        return bool(self._missing)
 
-    def _take(self, known: ShownObject, value: ObjectValue | None) -> None:
+    # --- what is told ----------------------------------------------------------------------------------
+
+    def note(self, wanted: ObjectId, held: HeldObject, *, is_fresh: bool) -> Told:
+        """Note what an object is. If that ``is_fresh``, pods wait for it no longer."""
+        known = self._objects.get(wanted)
+        if known is None:
+            return Told((), _NO_PODS)
+        before = known.version, known.value, known.trouble
+        self._take(known, held)
+        if known.is_missing:
+            self._missing[wanted] = None
+        else:
+            self._missing.pop(wanted, None)
+        ready = _NO_PODS
+        if is_fresh and wanted in self._asked:
+            ready = self.end_wait(wanted)
+        is_news = before != (known.version, known.value, known.trouble)
+        return Told(tuple(known.pods) if is_news else (), ready)
+
+    def _take(self, known: ShownObject, held: HeldObject) -> None:
+        known.verdict = held.verdict
+        if held.verdict in _FOUND or held.verdict is ReadVerdict.NOT_FOUND:
+            self._take_value(known, held.value)
+            return
+        why = _SENTENCES.get(held.verdict, "cannot be read")
+        known.trouble = f"{why}: {held.reason}" if held.reason else why
+        if known.version is None:
+            known.version = self._next_version("")
+
+    def _take_value(self, known: ShownObject, value: ObjectValue | None) -> None:
         known.trouble = ""
         if known.version is None or value != known.value:
             known.version = self._next_version(value.resource_version if value is not None else "")

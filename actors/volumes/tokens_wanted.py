@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from actors.volumes.due_times import DueTimes
 from actors.volumes.keeper_parts import VolumeKeeperPorts
 from actors.volumes.kept_volumes import VolumesOfPod
-from actors.volumes.reading import ANSWERED_WITHIN
 from actors.volumes.sayings import NO_TOKENS
 from kernel import Clock
 from messages.pods import Pod, PodUid
 from messages.tokens import ReleaseTokens, TokensAre, WantTokens
 from messages.units import Seconds
+
+ANSWERED_WITHIN: Final = Seconds(3.0)
+"""Tokens are told of at once, as pending. That nothing was told means that a crash lost the question."""
 
 
 class TokensOfVolumes:

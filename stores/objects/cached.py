@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from manifests.objects.values import UnusableObjectError, object_value
 from manifests.versions import is_older
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.holders import NO_MARK, Mark, ReadObject
 from messages.objects import (
+    HeldObject,
     ObjectAvailability,
     ObjectChanged,
     ObjectId,
@@ -34,6 +35,8 @@ from stores.objects.changes import object_change
 from stores.objects.forbidden import FORBIDDEN_GRACE
 from stores.objects.last_known import NOTHING_KNOWN, LastKnown, Moment
 from stores.objects.paths import object_path
+
+NO_SUCH_OBJECT: Final = "there is no such object"
 
 
 class FailedFetch(NamedTuple):
@@ -56,6 +59,8 @@ class ObjectFetch(NamedTuple):
     """The mark of the newest reference that was known when it began."""
     from_etcd: bool
     """Whether it asks etcd, and not the API server's cache."""
+    wanted: int = 0
+    """The number of the last look that a follower wanted when it began."""
 
 
 @dataclass(slots=True)
@@ -77,18 +82,22 @@ class CachedObject:
         return self.trouble or self.known.flaw
 
     def is_fresh_for(self, read: ReadObject, now: Seconds) -> bool:
-        """Return whether ``read`` may be answered with the known value, without a fetch.
+        """Return whether ``read`` may be answered with the known value, without a fetch."""
+        return self.is_fresh(read.mark, read.time_to_live, now)
+
+    def is_fresh(self, mark: Mark, time_to_live: Seconds, now: Seconds) -> bool:
+        """Return whether the known value is good enough for the reference of ``mark``, without a fetch.
 
         An absent or broken object is always fetched (rule T5).
         """
         confirmed = self.known.current_until
         if not self._is_sound or confirmed is None:
             return False
-        return read.mark <= self.proven and now < confirmed.at + read.time_to_live
+        return mark <= self.proven and now < confirmed.at + time_to_live
 
-    def needs_etcd(self, reads: Iterable[ReadObject]) -> bool:
-        """Return whether a fetch for ``reads`` has to ask etcd, and not the API server's cache (rule T6)."""
-        return not self._is_sound or any(read.mark > self.proven for read in reads)
+    def needs_etcd(self, marks: Iterable[Mark]) -> bool:
+        """Return whether a fetch for these references has to ask etcd, and not a cache (rule T6)."""
+        return not self._is_sound or any(mark > self.proven for mark in marks)
 
     @property
     def _is_sound(self) -> bool:
@@ -123,6 +132,12 @@ class CachedObject:
             return False
         return not is_older(result.resource_version, than=known.resource_version)
 
+    def held(self, failed: FailedFetch | None) -> HeldObject:
+        """Return what followers are told: what a fetch just found, or what was known if it ``failed``."""
+        if failed is None:
+            return replace(self.known, current_until=None).held(reason=NO_SUCH_OBJECT)
+        return self.known.held(reason=failed.reason, otherwise=failed.verdict)
+
     def answer(self, read: ReadObject, now: Moment, failed: FailedFetch | None) -> ObjectRead:
         """Return the answer to ``read`` at ``now``.
 
@@ -131,7 +146,7 @@ class CachedObject:
         """
         if failed is None:
             current = replace(self.known, current_until=None)
-            return current.answer(read, now, reason="there is no such object")
+            return current.answer(read, now, reason=NO_SUCH_OBJECT)
         return self.known.answer(read, now, reason=failed.reason, otherwise=failed.verdict)
 
 

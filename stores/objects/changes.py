@@ -6,7 +6,14 @@ Whoever holds the versions decides whether there was a step at all.
 from __future__ import annotations
 
 from manifests.objects.values import changed_keys
-from messages.objects import Change, ObjectChanged, ObjectId, ObjectValue
+from messages.objects import (
+    Change,
+    ChangeMissed,
+    ObjectChanged,
+    ObjectId,
+    ObjectValue,
+    UnprovenTaken,
+)
 
 
 def object_change(
@@ -34,3 +41,20 @@ def object_change(
         resource_version=version,
         keys=changed_keys(before, after),
     )
+
+
+def change_after(taken: UnprovenTaken, present: ObjectValue | None) -> ChangeMissed | None:
+    """Return what a pod missed that goes on with something else than ``present``; None if that is nothing.
+
+    The change was told before it was known what the pod has begun with.
+    """
+    if present is None or present.resource_version == taken.resource_version:
+        return None
+    changed = ObjectChanged(
+        object=taken.object,
+        change=Change.MODIFIED if taken.resource_version else Change.ADDED,
+        uid=present.uid,
+        resource_version=present.resource_version,
+        keys=tuple(sorted(present.data)),
+    )
+    return ChangeMissed(pod=taken.pod, changed=changed)

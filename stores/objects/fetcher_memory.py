@@ -12,8 +12,15 @@ from dataclasses import dataclass, field, replace
 from random import random
 from typing import Final
 
-from messages.holders import NO_MARK, HolderIs, Mark, ReadObject, ReferencesAre
-from messages.objects import ObjectAvailability, ObjectId, ObjectState, ObjectValue
+from messages.holders import NO_MARK, HolderIs, Mark, ReferencesAre
+from messages.objects import (
+    HeldObject,
+    ObjectAvailability,
+    ObjectId,
+    ObjectState,
+    ObjectValue,
+    ReadVerdict,
+)
 from messages.units import Seconds
 from stores.objects.cached import CachedObject, change_between
 from stores.objects.usage import Usage
@@ -57,6 +64,14 @@ class FetcherMemory:
     usage: Usage = field(default_factory=Usage)
     """Who may have used what the manager was told of."""
     reads: WaitingReads = field(default_factory=WaitingReads)
+    wanted: int = 0
+    """The number of the last look that a follower wants; 0 while nobody follows the object's level."""
+    wanted_for: Mark = NO_MARK
+    """The mark that proves it."""
+    looked: int = 0
+    """The number of the last look that is done."""
+    time_to_live: Seconds = Seconds(60.0)
+    """How old a value may be."""
     asked_for: int = 0
     """The number of the last read that the fetch under way answers; those that came later wait for the next
     fetch, since what this one finds may be older than they are."""
@@ -76,6 +91,28 @@ class FetcherMemory:
         followed_every = every if told.is_followed and told.references else None
         if followed_every != self.followed_every:
             self.followed_every, self.followed_since = followed_every, now
+
+    def note_wanted(self, told: ReferencesAre) -> None:
+        """Note the last look that a follower wants."""
+        if told.wanted > self.wanted:
+            self.wanted_for = told.newest
+        self.wanted, self.time_to_live = told.wanted, told.time_to_live
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a follower waits for a look."""
+        return self.wanted > self.looked
+
+    def note_use(self, held: HeldObject, mark: Mark | None) -> None:
+        """Note that followers were told what is held. Pods up to ``mark`` had waited for it, if it is one."""
+        if mark is not None:
+            self.usage.note_answer(mark, held.verdict)
+        if self.wanted and held.verdict is ReadVerdict.NOT_FOUND:
+            self.usage.note_absence()
+
+    def is_fresh(self, now: Seconds) -> bool:
+        """Return whether what is known is good enough for the followers that wait."""
+        return self.cached.is_fresh(self.wanted_for, self.time_to_live, now)
 
     def due_unread(self) -> Seconds | None:
         """Return when to fetch although nobody reads; None if never.
@@ -114,12 +151,12 @@ class FetcherMemory:
     @property
     def is_read(self) -> bool:
         """Whether any read needs another fetch than the one under way."""
-        return self.reads.newest > self.asked_for
+        return self.is_wanted or self.reads.newest > self.asked_for
 
-    def begin_fetch(self) -> list[ReadObject]:
-        """Note that a fetch begins; return the reads that it will answer."""
+    def begin_fetch(self) -> list[Mark]:
+        """Note that a fetch begins; return the marks of the references that it is for."""
         self.asked_for = self.reads.newest
-        return [each.read for each in self.reads]
+        return [*(each.read.mark for each in self.reads), *([self.wanted_for] * self.is_wanted)]
 
     def ask_again(self) -> None:
         """Leave all reads to the next fetch: the one under way answers none."""

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from messages.holders import ReadObject
 from messages.objects import (
+    HeldObject,
     ObjectAvailability,
     ObjectDescribed,
     ObjectId,
@@ -92,6 +93,24 @@ class LastKnown:
             is_known=self.is_known,
             error=error,
             availability=self.availability,
+        )
+
+    def held(self, *, reason: str, otherwise: ReadVerdict = ReadVerdict.NOT_SYNCED) -> HeldObject:
+        """Return what followers are told: FOUND, or STALE, or NOT_FOUND, or ``otherwise``.
+
+        ``otherwise`` is the verdict when nothing is known. ``reason`` tells people why it is not FOUND.
+        """
+        since = self.current_until
+        if self.value is not None and since is None:
+            return HeldObject(verdict=ReadVerdict.FOUND, value=self.value)
+        if self.value is None and not self.is_absent:
+            return HeldObject(verdict=otherwise, reason=reason)
+        return HeldObject(
+            verdict=ReadVerdict.NOT_FOUND if self.value is None else ReadVerdict.STALE,
+            value=self.value,
+            is_current=since is None,
+            known_at=None if since is None else since.at,
+            reason=reason,
         )
 
     def answer(

@@ -180,6 +180,11 @@ class ReferenceIndex:
         """Return a view of the objects that any pod references, the longest referenced first."""
         return self._memory.objects.keys()
 
+    @property
+    def newest(self) -> Mark:
+        """The mark of the latest reference to any object."""
+        return self._memory.mark
+
     def references(self, wanted: ObjectId) -> PodReferences:
         """Return how many pods reference an object, and the newest mark."""
         marks = self._memory.objects.get(wanted)

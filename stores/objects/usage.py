@@ -8,14 +8,10 @@ same content concerns nobody, unless somebody was told in between that it does n
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from manifests.objects.values import fingerprint
 from messages.holders import NO_MARK, Mark
-from messages.objects import ObjectId, ObjectKind, ObjectValue, ReadVerdict
-
-_USED: Final = frozenset({ReadVerdict.FOUND, ReadVerdict.STALE, ReadVerdict.NOT_FOUND})
-"""A pod that gets one of these answers starts with what is known: with a value, or without one."""
+from messages.objects import BEGUN_WITH, ObjectId, ObjectKind, ObjectValue, ReadVerdict
 
 
 @dataclass(slots=True)
@@ -33,10 +29,14 @@ class Usage:
 
     def note_answer(self, mark: Mark, verdict: ReadVerdict) -> None:
         """Note the verdict that a read for the reference of ``mark`` got."""
-        if verdict in _USED:
+        if verdict in BEGUN_WITH:
             self.note(mark)
         if verdict is ReadVerdict.NOT_FOUND:
             self._gone = None
+
+    def note_absence(self) -> None:
+        """Note that somebody was told that there is no such object."""
+        self._gone = None
 
     def concerned(self, before: ObjectValue | None, after: ObjectValue | None) -> Mark:
         """Return the highest mark of the pods that are concerned when ``after`` replaces ``before``.
@@ -76,7 +76,7 @@ class JointUsage:
 
     def note_answer(self, wanted: ObjectId, mark: Mark, verdict: ReadVerdict) -> None:
         """Note the verdict that a read for the reference of ``mark`` got."""
-        if verdict in _USED and mark > self.concerned(wanted):
+        if verdict in BEGUN_WITH and mark > self.concerned(wanted):
             self._answered[wanted] = mark
 
     def concerned(self, wanted: ObjectId) -> Mark:

@@ -22,8 +22,9 @@ from messages.holders import (
     ReadObject,
     ReferencesAre,
     StopIfIdle,
+    UnprovenUsed,
 )
-from messages.objects import ObjectState
+from messages.objects import HeldObject, ObjectState, ReadVerdict
 from messages.units import Seconds
 from messages.watches import (
     ObjectsAre,
@@ -33,10 +34,18 @@ from messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
+from stores.objects.changes import change_after
 from stores.objects.knowledge import ObjectKnowledge
 from stores.objects.last_known import Moment
 from stores.objects.waiting_reads import WaitingRead
-from stores.objects.watched_reads import answer_to, grace_ends, is_refused, is_ripe
+from stores.objects.watched_reads import (
+    answer_to,
+    grace_ends,
+    held_object,
+    is_proven,
+    is_refused,
+    is_ripe,
+)
 from stores.objects.watcher_memory import (
     AnswerRead,
     AskList,
@@ -81,17 +90,28 @@ class WatchedObject:
         """Note who needs the object. The manager is told how it is held, even if that has not changed."""
         memory = self._memory
         is_new = wanted.newest > memory.newest
-        if is_new or memory.references == 0 or memory.is_followed:
-            memory.last_used = now.at
+        is_used = is_new or memory.references == 0 or memory.is_followed
         if is_new:
             memory.newest, memory.newest_at = wanted.newest, now.at
+        if memory.note_wanted(wanted.wanted) or is_used:
+            memory.last_used = now.at
         memory.references, memory.is_followed = wanted.references, wanted.is_followed
         memory.letting_go = None if wanted.references else wanted.newest
         memory.told, memory.is_told_idle = None, False
 
-    def take_stop(self, question: StopIfIdle) -> None:
-        """Note that the manager asks whether the holder is still idle."""
-        self._memory.stop_asked = question.number
+    def take_note(self, note: UnprovenUsed | StopIfIdle) -> None:
+        """Note what pods use, or that the manager asks whether the holder is still idle."""
+        if isinstance(note, UnprovenUsed):
+            self.take_use(note)
+        else:
+            self._memory.stop_asked = note.number
+
+    def take_use(self, used: UnprovenUsed) -> None:
+        """Note that a pod goes on with what was known before it came."""
+        self._knowledge.usage.note_answer(used.mark, used.taken.verdict)
+        missed = change_after(used.taken, self._knowledge.known.value)
+        if missed is not None:
+            self._memory.outgoing.append(Inform(missed))
 
     def take_read(self, read: ReadObject, now: Moment) -> None:
         """Note a read. It keeps the object from becoming idle, whatever it is answered."""
@@ -188,8 +208,28 @@ class WatchedObject:
             self._knowledge.doubt(now)
         if self._knowledge.known.is_known:
             self._knowledge.usage.note(memory.proven)
+        self._note_looks(now)
         self._inform()
         self._tell_idle(now)
+
+    def held(self, now: Moment) -> HeldObject | None:
+        """Return what followers are told now, after ``settle``; None if no pod references the object."""
+        memory = self._memory
+        return held_object(memory, self._rules, now) if memory.references else None
+
+    def _note_looks(self, now: Moment) -> None:
+        """Note which of the looks that followers want are done."""
+        memory, usage = self._memory, self._knowledge.usage
+        held = self.held(now)
+        if held is None:
+            return
+        for wanted, mark in tuple(memory.looks.items()):
+            if is_proven(mark, memory, self._rules, now):
+                usage.note_answer(mark, held.verdict)
+                memory.looked = wanted
+                del memory.looks[wanted]
+        if memory.wanted and held.verdict is ReadVerdict.NOT_FOUND:
+            usage.note_absence()
 
     def give_up(self, now: Moment) -> None:
         """Answer every read with what is known, and stop the watch, since the actor is being stopped.
@@ -206,7 +246,7 @@ class WatchedObject:
         """Return when ``settle`` has to be called next even if no message comes; None if never."""
         memory = self._memory
         moments = [due for due in (memory.reads.next_due(), memory.late_at) if due is not None]
-        if memory.reads and memory.is_forbidden and not is_refused(memory, self._rules, now):
+        if memory.is_needed and memory.is_forbidden and not is_refused(memory, self._rules, now):
             moments.append(grace_ends(memory, self._rules))
         if self._may_become_idle:
             moments.append(Seconds(memory.last_used + self._rules.idle_limit))
@@ -242,7 +282,7 @@ class WatchedObject:
                 self._watch()
             case ObjectState.SYNCED if self._knowledge.known.is_immutable:
                 self._unwatch(ObjectState.IMMUTABLE)
-            case ObjectState.SYNCED if is_idle and not memory.reads:
+            case ObjectState.SYNCED if is_idle and not memory.is_needed:
                 self._unwatch(ObjectState.IDLE)
             case ObjectState.SYNCED if self._is_late(now):
                 memory.late += 1
@@ -305,7 +345,7 @@ class WatchedObject:
     def _may_become_idle(self) -> bool:
         """Whether something changes when the object is not read until it is idle."""
         memory = self._memory
-        if memory.is_followed or memory.reads:
+        if memory.is_followed or memory.is_needed:
             return False
         is_resting = memory.state is ObjectState.IMMUTABLE and self._has_no_question
         return memory.state is ObjectState.SYNCED or (is_resting and not memory.is_told_idle)
@@ -318,7 +358,7 @@ class WatchedObject:
     def _may_be_stopped(self, now: Moment) -> bool:
         """Return whether the holder does nothing but wait for somebody who needs the object."""
         memory = self._memory
-        if not memory.references or memory.reads:
+        if not memory.references or memory.is_needed:
             return False
         match memory.state:
             case ObjectState.IDLE:

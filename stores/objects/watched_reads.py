@@ -6,8 +6,8 @@ A read waits for such a list as long as its reader allows. Then it gets what is 
 
 from __future__ import annotations
 
-from messages.holders import ReadObject
-from messages.objects import ObjectRead, ReadVerdict
+from messages.holders import Mark, ReadObject
+from messages.objects import HeldObject, ObjectRead, ReadVerdict
 from messages.units import Seconds
 from stores.objects.answers import answer_of
 from stores.objects.last_known import LastKnown, Moment
@@ -23,8 +23,20 @@ def is_ripe(waiting: WaitingRead, memory: WatcherMemory, rules: WatcherRules, no
     if mark > memory.newest:
         # The message about its reference is still to come: such messages are coalesced.
         return False
-    is_proven = mark <= memory.proven and memory.knowledge.known.is_learned
-    return not memory.references or is_proven or is_refused(memory, rules, now)
+    return not memory.references or is_proven(mark, memory, rules, now)
+
+
+def is_proven(mark: Mark, memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:
+    """Return whether waiting would improve nothing for a pod whose reference has ``mark``."""
+    is_known = mark <= memory.proven and memory.knowledge.known.is_learned
+    return is_known or is_refused(memory, rules, now)
+
+
+def held_object(memory: WatcherMemory, rules: WatcherRules, now: Moment) -> HeldObject:
+    """Return what followers of a referenced object are told at ``now``."""
+    name = f"{memory.object.kind} {memory.object.display_name}"
+    known = memory.knowledge.known
+    return known.held(reason=_reason(name, known, memory), otherwise=_otherwise(memory, rules, now))
 
 
 def answer_to(
@@ -37,13 +49,15 @@ def answer_to(
     knowledge = memory.knowledge
     is_proven = read.mark <= memory.proven
     known = knowledge.known if is_proven else knowledge.known_before(now)
-    if known.flaw:
-        otherwise = ReadVerdict.UNUSABLE
-    elif is_refused(memory, rules, now):
-        otherwise = ReadVerdict.FORBIDDEN
-    else:
-        otherwise = ReadVerdict.NOT_SYNCED
+    otherwise = _otherwise(memory, rules, now)
     return known.answer(read, now, reason=_reason(name, known, memory), otherwise=otherwise)
+
+
+def _otherwise(memory: WatcherMemory, rules: WatcherRules, now: Moment) -> ReadVerdict:
+    """Return the verdict where no value is known, and not that there is none."""
+    if memory.knowledge.known.flaw:
+        return ReadVerdict.UNUSABLE
+    return ReadVerdict.FORBIDDEN if is_refused(memory, rules, now) else ReadVerdict.NOT_SYNCED
 
 
 def _reason(name: str, known: LastKnown, memory: WatcherMemory) -> str:

@@ -8,7 +8,14 @@ from typing import Final, NamedTuple, TypeAlias
 
 from messages.api import ApiFailure, FailureKind
 from messages.holders import NO_MARK, HolderFact, Mark
-from messages.objects import ObjectAvailability, ObjectDescribed, ObjectId, ObjectRead, ObjectState
+from messages.objects import (
+    ChangeMissed,
+    ObjectAvailability,
+    ObjectDescribed,
+    ObjectId,
+    ObjectRead,
+    ObjectState,
+)
 from messages.port import Port
 from messages.units import Seconds
 from stores.objects.forbidden import FORBIDDEN_GRACE
@@ -82,7 +89,7 @@ class AnswerRead(NamedTuple):
 class Inform(NamedTuple):
     """Tell the manager a fact."""
 
-    fact: HolderFact
+    fact: HolderFact | ChangeMissed
 
 
 Effect: TypeAlias = StartWatch | StopWatch | AskList | AnswerRead | Inform
@@ -109,6 +116,12 @@ class WatcherMemory:
     last_used: Seconds = Seconds(0.0)
     """When it was last read or newly referenced, or the last follower went."""
     reads: WaitingReads = field(default_factory=WaitingReads)
+    wanted: int = 0
+    """The number of the last look that a follower wants; 0 while nobody follows the object's level."""
+    looks: dict[int, Mark] = field(default_factory=dict)
+    """The marks that prove looks that are wanted and not done yet, by their numbers in ascending order."""
+    looked: int = 0
+    """The number of the last look that is done."""
     proven: Mark = NO_MARK
     """The highest mark at which a list was asked for that has come."""
     watch_mark: Mark = NO_MARK
@@ -142,8 +155,24 @@ class WatcherMemory:
         self.can_exist = can_exist(self.object)
         self.forget()
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether anybody waits to hear of the object."""
+        return bool(self.reads or self.looks)
+
+    def note_wanted(self, wanted: int) -> bool:
+        """Note the last look that a follower wants, for the newest mark. Return whether it is another one."""
+        is_another = wanted > max(self.wanted, self.looked)
+        if is_another:
+            self.looks[wanted] = self.newest
+        elif not wanted:
+            self.looks.clear()
+        self.wanted = wanted
+        return is_another
+
     def forget(self) -> None:
         """Forget the object, and the list under way."""
+        self.looks.clear()
         self.knowledge = ObjectKnowledge(self.object)
         self.proven, self.asked = NO_MARK, None
         self.lists_failed, self.list_error = 0, ""

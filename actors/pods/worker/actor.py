@@ -34,7 +34,7 @@ from actors.pods.worker.probes import WorkerProbes, worker_probes
 from actors.pods.worker.supply import WorkerSupply
 from kernel import LevelIs, PooledActor, Port
 from messages.change_hooks import RolloutGranted
-from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
+from messages.objects import ChangeDecided, ObjectChanged
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved
 from messages.pods import TERMINAL_PHASES, Pod, PodPhase
@@ -64,13 +64,13 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     | any | the last command, with a greater mark | ``CommandAgain``: the runtime's has | goes on |
 
     Owns: the life of one pod, and its last status.
-    Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``, ``ObjectFact``,
+    Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectFact``; objects and
     Services (``LevelIs``); ``VolumesAre``, ``ReleaseAnswer``; ``ProbesSay``; ``ContainersSignalled``,
     ``RolloutGranted``; ``PodKept``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
-    ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
-    (it follows Services, if the runtime uses them); the keeper of volumes ``WantVolumes``
+    ``RegisterPod``, ``FollowObjects``, ``UnprovenTaken`` and ``ChangeMissed`` for a pod that references any
+    (it follows objects, and Services if the runtime uses them); the keeper of volumes ``WantVolumes``
     and ``ReleaseVolumes``, if there is one; the keeper of probes ``WantProbes`` and ``ReleaseProbes`` for a
     pod that has any; the keeper of records ``KeepPod``, for the end of a pod before it stops the rest; the
     runtime ``SignalContainers``, and the keeper of rollouts ``RolloutMessage``, when an object has changed
@@ -128,7 +128,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._take(message)
             case PodObserved():
                 self._observe(message)
-            case ObjectRead() | ObjectChanged() | ObjectsDue() | LevelIs() | ServicesDue():
+            case LevelIs() | ObjectChanged() | ObjectsDue() | ServicesDue():
                 self._take_need(message)
             case VolumesAre() | VolumesGone() | VolumesStay() | VolumesOverdue():
                 self._take_volumes(message)
@@ -220,7 +220,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     def _keep(self) -> None:
         if self._memory.life.stage is PodLife.SYNC and self._commands.is_told_to_run:
-            self._keeping.keep(self._supply.versions())
+            self._keeping.keep(self._supply.decided_versions())
 
     # --- what is ---------------------------------------------------------------------------------------
 

@@ -17,10 +17,10 @@ from manifests.references.identity import object_of
 from manifests.references.pods import Use, pod_references
 from messages.objects import (
     Change,
+    HeldObject,
     ObjectChanged,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     ObjectValue,
     ReadVerdict,
 )
@@ -50,7 +50,7 @@ _SENTENCES: Final = {
 
 @dataclass(slots=True)
 class NeededObject:
-    """One object, what it is needed for, and what reading it gave."""
+    """One object, what it is needed for, and what is known of it."""
 
     is_told: bool = False
     """The runtime is told its value: for variables of containers, and for pulling their images."""
@@ -60,19 +60,26 @@ class NeededObject:
     is_required: bool = False
     is_acted_on: bool = False
     """The pod has something done when it changes, by its annotation."""
+    is_awaited: bool = True
+    """A fresh value is waited for."""
+    unproven: HeldObject | None = None
+    """What was told meanwhile, which may be older than the pod."""
     verdict: ReadVerdict | None = None
-    """None until the first answer."""
+    """None until something was taken."""
     reason: str = ""
     """Why it is not there, if that is known."""
     value: ObjectValue | None = None
     """Kept if the runtime is told it."""
     version: ObjectVersion | None = None
-    """Of the last value that was read."""
+    """Of the last value that was taken."""
+    decided: ObjectVersion | None = None
+    """The version up to which it was decided what is done about changes: not always the last one, of which
+    the value comes first."""
     keys: tuple[str, ...] = ()
     """Of an object whose changes are acted on."""
 
     def tells_as_much_as(self, other: NeededObject) -> bool:
-        """Return whether a read for this one kept all that ``other`` needs."""
+        """Return whether what is known for this one is all that ``other`` needs."""
         has_value = self.is_told or not other.is_told
         return has_value and (self.is_acted_on or not other.is_acted_on)
 
@@ -109,20 +116,31 @@ class NeededObjects:
         for wanted, known in self._objects.items():
             before = earlier._objects.get(wanted)
             if before is not None and before.tells_as_much_as(known):
+                known.is_awaited, known.unproven = before.is_awaited, before.unproven
                 known.verdict, known.reason = before.verdict, before.reason
                 known.value = before.value if known.is_told else None
                 known.version, known.keys = before.version, before.keys
+                known.decided = before.decided
 
-    def note(self, wanted: ObjectId, read: ObjectRead) -> None:
-        """Note the answer to a read."""
+    def note(self, wanted: ObjectId, held: HeldObject, *, is_fresh: bool) -> None:
+        """Note what an object is. What may be older than the pod counts once nobody waits for better."""
         known = self._objects.get(wanted)
         if known is None:
             return
-        known.verdict, known.reason = read.verdict, read.reason
-        known.value = read.value if known.is_told else None
-        if read.value is not None and known.is_acted_on:
-            known.version = ObjectVersion(read.value.uid, read.value.resource_version)
-            known.keys = tuple(sorted(read.value.data))
+        known.is_awaited &= not is_fresh
+        if known.is_awaited:
+            known.unproven = held
+        else:
+            _take(known, held)
+
+    def take_unproven(self) -> Iterator[tuple[ObjectId, HeldObject]]:
+        """Wait no longer. Yield what counts now although nobody could say that it is fresh."""
+        for wanted, known in self._objects.items():
+            held = known.unproven
+            known.is_awaited = False
+            if held is not None:
+                _take(known, held)
+                yield wanted, held
 
     def values(self) -> dict[ObjectId, ObjectValue]:
         """Return what the runtime is told, as far as it is there."""
@@ -135,9 +153,20 @@ class NeededObjects:
         return {wanted: _why_unread(known) for wanted, known in found if known.is_unread}
 
     def versions(self) -> dict[ObjectId, ObjectVersion]:
-        """Return the versions of the objects whose changes are acted on, as they were read last."""
+        """Return the versions of the objects whose changes are acted on, as they are now."""
         found = self._objects.items()
         return {wanted: known.version for wanted, known in found if known.version is not None}
+
+    def decided_versions(self) -> dict[ObjectId, ObjectVersion]:
+        """Return the versions of these objects up to which it was decided what is done about changes."""
+        found = self._objects.items()
+        return {wanted: known.decided for wanted, known in found if known.decided is not None}
+
+    def note_change(self, changed: ObjectChanged) -> None:
+        """Note that it was decided what is done about a change, if anything."""
+        known = self._objects.get(changed.object)
+        if known is not None and known.is_acted_on and changed.change is not Change.DELETED:
+            known.decided = ObjectVersion(changed.uid, changed.resource_version)
 
     def missed_changes(
         self, begun_with: Mapping[ObjectId, ObjectVersion]
@@ -157,9 +186,13 @@ class NeededObjects:
                     keys=known.keys,
                 )
 
-    def unanswered(self) -> list[ObjectId]:
-        """Return those that no read was answered for."""
-        return [wanted for wanted, known in self._objects.items() if known.verdict is None]
+    def awaited(self) -> list[ObjectId]:
+        """Return those of which a fresh value is waited for."""
+        return [wanted for wanted, known in self._objects.items() if known.is_awaited]
+
+    def acted_on(self) -> set[ObjectId]:
+        """Return those whose changes the pod acts on."""
+        return {wanted for wanted, known in self._objects.items() if known.is_acted_on}
 
     def missing(self) -> list[ObjectId]:
         """Return those that are required and not there, or that nobody knows of whether they are."""
@@ -167,7 +200,8 @@ class NeededObjects:
         return [
             wanted
             for wanted, known in found
-            if (known.is_required and not known.is_there) or known.is_unread
+            if not known.is_awaited
+            and ((known.is_required and not known.is_there) or known.is_unread)
         ]
 
     def missing_files(self) -> list[str]:
@@ -212,6 +246,16 @@ def _hook_of(pod: Pod) -> ChangeHook | None:
         return change_hook(pod.annotations.get(ON_OBJECT_CHANGE, ""))
     except ChangeHookError:
         return None
+
+
+def _take(known: NeededObject, held: HeldObject) -> None:
+    known.unproven = None
+    known.verdict, known.reason = held.verdict, held.reason
+    known.value = held.value if known.is_told else None
+    if held.value is not None and known.is_acted_on:
+        known.version = ObjectVersion(held.value.uid, held.value.resource_version)
+        known.decided = known.decided or known.version
+        known.keys = tuple(sorted(held.value.data))
 
 
 def _sentence(wanted: ObjectId, known: NeededObject) -> str:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Final, NamedTuple, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never, cast
 
-from actors.pods.orders import ObjectsDue, ServicesDue, ServicesLevelIs
+from actors.pods.orders import ObjectLevelIs, ObjectsDue, ServicesDue, ServicesLevelIs
 from actors.pods.record_pages import ObjectVersion
 from actors.pods.worker.needed_objects import needed_objects
-from actors.pods.worker.object_reading import ObjectReading
+from actors.pods.worker.object_following import ObjectFollowing
 from actors.pods.worker.parts import WorkerPorts
 from actors.pods.worker.service_following import ServiceFollowing
 from kernel import LevelIs, Port, Timer
-from messages.objects import ObjectChanged, ObjectFact, ObjectId, ObjectRead, ObjectValue
+from messages.objects import ObjectChanged, ObjectFact, ObjectId, ObjectValue
 from messages.pods import Pod
 from messages.services import ClusterServices
 from messages.units import Seconds
 from messages.volumes import PodVolume
 
-NeedFact: TypeAlias = ObjectRead | ObjectChanged | ObjectsDue | ServicesLevelIs | ServicesDue
+NeedFact: TypeAlias = ObjectLevelIs | ObjectChanged | ObjectsDue | ServicesLevelIs | ServicesDue
 """What a worker hears of what its pod needs."""
 
 
@@ -46,12 +46,14 @@ class WorkerNeeds:
     def __init__(
         self,
         ports: WorkerPorts,
-        me: Port[ObjectRead | ObjectFact | ServicesLevelIs],
+        me: Port[ObjectLevelIs | ObjectFact | ServicesLevelIs],
         after: Callable[[Seconds, ObjectsDue | ServicesDue], Timer],
     ) -> None:
-        # Whoever makes volumes reads what their files are.
+        # Whoever makes volumes follows what their files are.
         with_files = ports.volumes is None
-        self._objects = ObjectReading(ports.objects, me, after, with_files=with_files)
+        self._objects = ObjectFollowing(
+            ports.managers, ports.objects, me, after, with_files=with_files
+        )
         self._services = (
             ServiceFollowing(ports.services, me, after) if ports.services is not None else None
         )
@@ -60,7 +62,7 @@ class WorkerNeeds:
     def is_settled(self) -> bool:
         """Whether everything is known, or was waited for long enough."""
         services = self._services
-        return self._objects.is_answered and (services is None or services.is_settled)
+        return self._objects.is_settled and (services is None or services.is_settled)
 
     def begin(self, pod: Pod) -> None:
         """Ask for what ``pod`` needs. May repeat, with another version of the pod."""
@@ -77,15 +79,15 @@ class WorkerNeeds:
     def take(self, fact: NeedFact) -> None:
         """Take in what is told."""
         match fact:
-            case ObjectRead():
-                self._objects.note_read(fact)
-            case ObjectChanged(object=wanted):
-                self._objects.note_change(wanted)
+            case ObjectChanged():
+                self._objects.note_change(fact)
             case ObjectsDue():
-                self._objects.read_again()
+                self._objects.wait_no_longer()
+            case LevelIs(key=ObjectId()):
+                self._objects.note(cast(ObjectLevelIs, fact))
             case LevelIs():
                 if self._services is not None:
-                    self._services.note(fact)
+                    self._services.note(cast(ServicesLevelIs, fact))
             case ServicesDue():
                 if self._services is not None:
                     self._services.wait_no_longer()
@@ -104,6 +106,10 @@ class WorkerNeeds:
     def versions(self) -> dict[ObjectId, ObjectVersion]:
         """Return the versions of the objects whose changes the pod acts on."""
         return self._objects.versions()
+
+    def decided_versions(self) -> dict[ObjectId, ObjectVersion]:
+        """Return the versions of these objects up to which it was decided what is done about changes."""
+        return self._objects.decided_versions()
 
     def tell_missed(
         self, begun_with: Mapping[ObjectId, ObjectVersion], pending: Collection[ObjectId]

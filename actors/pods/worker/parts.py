@@ -13,7 +13,7 @@ from actors.pods.orders import LifeIs, PodWish, WorkerGone
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeepPod
 from actors.pods.worker.hook_memory import HooksMemory
-from actors.pods.worker.object_reading import ObjectManagers
+from actors.pods.worker.object_following import ObjectLevels, ObjectManagers
 from actors.pods.worker.wanted_probes import ProbesMemory
 from kernel import Followable, Port
 from messages.change_hooks import RolloutMessage
@@ -32,7 +32,8 @@ class WorkerPorts:
     keeper: Port[LifeIs | WorkerGone]
     runtime: Port[RunPod | StopPod | ForgetPod | SignalContainers]
     statuses: Port[PodStatusIs]
-    objects: ObjectManagers
+    managers: ObjectManagers
+    objects: ObjectLevels
     services: Followable[ServicesIn, ClusterServices | None] | None = None
     """The Services of the cluster; None where nobody knows any, and where the runtime has no use for them."""
     volumes: Port[VolumeMessage] | None = None

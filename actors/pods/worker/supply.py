@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from actors.pods.orders import (
+    ObjectLevelIs,
     ObjectsDue,
     PodWish,
     ServicesDue,
@@ -18,7 +19,7 @@ from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.volumes import WorkerVolumes
 from kernel import Port, Timer
-from messages.objects import ObjectFact, ObjectId, ObjectRead, ObjectValue
+from messages.objects import ObjectFact, ObjectId, ObjectValue
 from messages.pod_runtime import PodTrouble
 from messages.pods import Pod
 from messages.statuses import PodFailure
@@ -33,7 +34,7 @@ class WorkerSupply:
         self,
         ports: WorkerPorts,
         memory: WorkerMemory,
-        me: Port[ObjectRead | ObjectFact | ServicesLevelIs | VolumesAre | ReleaseAnswer],
+        me: Port[ObjectLevelIs | ObjectFact | ServicesLevelIs | VolumesAre | ReleaseAnswer],
         after: Callable[[Seconds, ObjectsDue | ServicesDue | VolumesOverdue], Timer],
     ) -> None:
         self._ports = ports
@@ -121,6 +122,10 @@ class WorkerSupply:
     def versions(self) -> dict[ObjectId, ObjectVersion]:
         """Return the versions of the objects whose changes the pod acts on."""
         return self._needs.versions() if self._needs is not None else {}
+
+    def decided_versions(self) -> dict[ObjectId, ObjectVersion]:
+        """Return the versions of these objects up to which it was decided what is done about changes."""
+        return self._needs.decided_versions() if self._needs is not None else {}
 
     def compare(self, news: WorkerNews) -> None:
         """Have decided what is to be done about changes that no agent or life of this worker heard of."""

@@ -11,9 +11,9 @@ from typing_extensions import override
 
 from actors.objects.local_files import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
 from files.watching.inotify import InotifyWatch
-from kernel import Backoff, SupervisorSpec, Threads, isolated
+from kernel import Backoff, Level, SupervisorSpec, Threads, isolated
 from messages.holders import HolderIs, ReadObject
-from messages.objects import Change, ObjectKind, ReadVerdict
+from messages.objects import Change, HeldObject, ObjectId, ObjectKind, ReadVerdict
 from messages.sources import Verdict
 from messages.units import Seconds
 from tests.support.crash_matrix import Matrix, Observations, Outcome, StoryRun, World
@@ -137,16 +137,21 @@ class LocalWorld(World):
 
     def __init__(self, run: StoryRun) -> None:
         watches, managers, memory = FakeDirectoryWatches(), Managers(), LocalMemory()
+        levels: dict[ObjectKind, Level[ObjectId, HeldObject]] = {
+            kind: Level() for kind in ObjectKind
+        }
         rules = LocalObjectsRules(path=run.folder, check_frequency=Seconds(2.0))
         tree = SupervisorSpec(
             name="root",
             backoff=Backoff(initial=Seconds(0.1), cap=Seconds(1.0)),
             children=(
-                isolated(LOCAL_OBJECTS, lambda: LocalObjects(rules, managers, memory, watches)),
+                isolated(
+                    LOCAL_OBJECTS, lambda: LocalObjects(rules, managers, levels, memory, watches)
+                ),
             ),
         )
         super().__init__(run, tree)
-        self.files = LocalObjectsStage(self.play, run.folder, watches, managers)
+        self.files = LocalObjectsStage(self.play, run.folder, watches, managers, levels)
 
     @override
     def _outcome(self) -> Outcome:

@@ -9,6 +9,7 @@ from messages.holders import NO_MARK, LocalReferencesAre, Mark
 from messages.objects import ObjectKind, ReadVerdict
 from tests.support.objects.local_objects_stage import (
     LocalObjectsStage,
+    config_map_id,
     config_map_text,
     secret_id,
     secret_text,
@@ -91,9 +92,9 @@ def test_what_both_managers_say_while_it_is_busy_is_heard(files: LocalObjectsSta
     files.facts(CONFIG_MAP)
     files.play.tell_all(
         LOCAL_OBJECTS,
-        LocalReferencesAre(kind=ObjectKind.SECRET, newest=Mark(2)),
-        LocalReferencesAre(kind=CONFIG_MAP, newest=Mark(7)),
-        LocalReferencesAre(kind=ObjectKind.SECRET, newest=Mark(4)),
+        LocalReferencesAre(object=secret_id(), references=1, newest=Mark(2), wanted=0),
+        LocalReferencesAre(object=config_map_id(), references=1, newest=Mark(7), wanted=0),
+        LocalReferencesAre(object=secret_id(), references=1, newest=Mark(4), wanted=0),
     )
     files.keep("app.yaml", config_map_text("app", level="debug"))
     edits(files)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -55,7 +56,15 @@ class HookStage:
         """Change the ConfigMap, and have decided what the pods do about it."""
         objects = self.lives.world.objects
         objects.asked += 10  # the next version is a later one
+        objects.when_set = partial(self._decides, pods, delay)
         version = self.put(level)
+        objects.when_set = lambda _version: None
+        if shown:
+            self.volumes.shows(SETTINGS, version)
+            self.lives.play.settle()
+        return version
+
+    def _decides(self, pods: Iterable[Pod], delay: float, version: str) -> None:
         for pod in pods:
             action, _, signal = pod.annotations[ON_OBJECT_CHANGE].partition(":")
             changed = ObjectChanged(
@@ -74,10 +83,6 @@ class HookStage:
                 changed=changed,
             )
             self.lives.play.tell(worker_key(pod.uid), decided)
-        if shown:
-            self.volumes.shows(SETTINGS, version)
-            self.lives.play.settle()
-        return version
 
     def said(self) -> list[tuple[str, str]]:
         return [(event.reason, event.message) for event in self.lives.world.events.drain()]

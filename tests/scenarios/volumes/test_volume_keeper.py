@@ -34,9 +34,9 @@ def test_a_secret_that_changes_is_written_at_once_into_every_volume_that_shows_i
     for pod in pods:
         volumes.wants(pod)
     volumes.passes(1.0)
-    reads = volumes.objects.reads
+    asked = volumes.objects.asked
     value = volumes.puts(PW, "pw", user="you")
-    assert volumes.objects.reads == reads + 1
+    assert volumes.objects.asked == asked
     for pod in pods:
         assert volumes.files(pod, "secret", "s") == {"user": b"you"}
         assert [*volumes.seen(pod).shown.values()] == [value.resource_version]
@@ -64,7 +64,7 @@ def test_nothing_is_left_of_volumes_that_are_released(volumes: VolumeStage) -> N
     assert volumes.place(pod, "empty-dir", "e").is_dir()
     assert volumes.releases(pod) == [VolumesGone(uid=pod.uid)]
     assert not volumes.directory(pod).exists()
-    assert not volumes.objects.followers[next(iter(volumes.objects.followers))]
+    assert not volumes.objects.levels[PW].followed()
     assert not volumes.objects.registered
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.volumes.keeper import VOLUME_KEEPER
-from messages.objects import ObjectKind, ReadVerdict
+from messages.objects import ObjectKind, ObjectValue, ReadVerdict
 from messages.pods import Pod
 from messages.tokens import TokenNeeded, TokensAre, WantTokens
 from messages.units import Seconds
@@ -139,7 +139,7 @@ def test_another_version_of_a_pod_that_shows_nothing_of_itself_writes_nothing(
     assert len(volumes.lanes.lanes) == jobs
 
 
-def test_a_new_pod_waits_for_a_read_of_its_own_and_is_never_given_what_was_known_before_it(
+def test_a_new_pod_waits_a_second_for_a_look_of_its_own_and_goes_on_with_what_is_known(
     volumes: VolumeStage,
 ) -> None:
     volumes.puts(PW, "pw", user="me")
@@ -147,10 +147,47 @@ def test_a_new_pod_waits_for_a_read_of_its_own_and_is_never_given_what_was_known
     volumes.objects.is_silent = True
     second = pod_with("second", SECRET)
     told = volumes.wants(second)
+    volumes.passes(0.9)
     assert told.pending == {"s"}
-    volumes.objects.is_silent = False
-    volumes.passes(4.0)
+    assert volumes.objects.taken == []
+    volumes.passes(0.2)
     assert volumes.seen(second).volumes.keys() == {"s"}
+    (taken,) = volumes.objects.taken
+    assert (taken.pod, taken.verdict) == (second.uid, ReadVerdict.FOUND)
+    assert taken.resource_version == volumes.objects.values[PW, "pw"].resource_version
+
+
+def test_pods_that_have_files_see_a_change_while_a_new_pod_waits_for_a_look(
+    volumes: VolumeStage,
+) -> None:
+    volumes.puts(PW, "pw", user="me")
+    first, second = pod_with("first", SECRET), pod_with("second", SECRET)
+    volumes.wants(first)
+    volumes.passes(0.5)
+    volumes.objects.is_silent = True
+    volumes.wants(second)
+    volumes.puts(PW, "pw", user="you")
+    assert volumes.files(first, "secret", "s") == {"user": b"you"}
+    assert volumes.seen(second).pending == {"s"}
+    volumes.objects.is_silent = False
+    third = pod_with("third", SECRET)
+    volumes.wants(third)  # its look is asked for once the one before is over
+    volumes.passes(1.1)
+    assert volumes.seen(third).volumes.keys() == {"s"}
+    assert [each.pod for each in volumes.objects.taken] == [second.uid]
+
+
+def test_a_new_pod_of_which_nothing_is_told_waits_on(volumes: VolumeStage) -> None:
+    volumes.objects.is_silent = True
+    pod = pod_with("web", SECRET)
+    told = volumes.wants(pod)
+    volumes.passes(20.0)
+    assert told.pending == {"s"}
+    volumes.objects.values[PW, "pw"] = ObjectValue(uid="u", resource_version="1", data={"a": b"b"})
+    volumes.objects.is_silent = False
+    volumes.passes(1.1)
+    assert volumes.seen(pod).volumes.keys() == {"s"}
+    assert volumes.objects.taken == []
 
 
 def test_a_volume_waits_for_its_tokens_and_shows_each_new_one(volumes: VolumeStage) -> None:
@@ -248,7 +285,7 @@ def test_where_nobody_tells_changes_objects_are_read_as_often_as_a_kubelet_reads
     volumes.puts(PW, "pw", user="me")
     pod = pod_with("web", SECRET)
     volumes.wants(pod)
-    volumes.objects.followers.clear()
+    volumes.objects.is_untold = True
     volumes.puts(PW, "pw", user="you")
     volumes.passes(50.0)
     assert volumes.files(pod, "secret", "s") == {"user": b"me"}

@@ -16,7 +16,7 @@ from actors.objects.fetcher import (
     ObjectFetcher,
     fetcher_key,
 )
-from kernel import Port, Steps
+from kernel import Level, Port, Steps
 from messages.api import ApiAnswered, ApiFailure, CallApi
 from messages.holders import (
     HolderDone,
@@ -26,7 +26,15 @@ from messages.holders import (
     ReadObject,
     ReferencesAre,
 )
-from messages.objects import ObjectChanged, ObjectId, ObjectKind, ObjectRead, ReadVerdict
+from messages.objects import (
+    ChangeMissed,
+    HeldObject,
+    ObjectChanged,
+    ObjectId,
+    ObjectKind,
+    ObjectRead,
+    ReadVerdict,
+)
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
@@ -76,7 +84,8 @@ class FetcherStage:
         self.api = FakeApi(as_node="")
         self.store = self.api.store
         self.calls = CallsOfCache(self.api.calls)
-        self.manager: Probe[HolderFact] = Probe()
+        self.manager: Probe[HolderFact | ChangeMissed] = Probe()
+        self.level: Level[ObjectId, HeldObject] = Level()
         self.reader: Probe[ObjectRead] = Probe()
         # None is asked for sooner than another.
         self.memories = {name: FetcherMemory(phase=0.0) for name in names}
@@ -234,7 +243,7 @@ class FetcherStage:
         )
 
     def _making(self, name: str) -> Callable[[Stage], ObjectFetcher]:
-        ports = FetcherPorts(calls=self.calls, manager=self.manager)
+        ports = FetcherPorts(calls=self.calls, manager=self.manager, objects=self.level)
         memory = self.memories[name]
         return lambda _play: ObjectFetcher(secret_id(name), self._mode, ports, memory)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from actors.objects.local_files import (
     LocalObjectsRules,
 )
 from files.watching.inotify import KeepWatch
-from kernel import OnExhausted, Runtime
+from kernel import Level, OnExhausted, Runtime
 from messages.holders import (
     HolderIs,
     ListLocalObjects,
@@ -26,6 +26,8 @@ from messages.holders import (
     ReadObject,
 )
 from messages.objects import (
+    ChangeMissed,
+    HeldObject,
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
@@ -80,7 +82,7 @@ def write_just_now(file: Path, text: str) -> None:
     os.utime(file, (EPOCH, EPOCH))
 
 
-class Managers(dict[ObjectKind, Probe[LocalHolderFact]]):
+class Managers(dict[ObjectKind, Probe[LocalHolderFact | ChangeMissed]]):
     """The managers of both kinds, who only listen."""
 
     def __init__(self) -> None:
@@ -93,10 +95,16 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
     key = LOCAL_OBJECTS
 
     def __init__(
-        self, play: Stage, path: Path, watches: FakeDirectoryWatches, managers: Managers
+        self,
+        play: Stage,
+        path: Path,
+        watches: FakeDirectoryWatches,
+        managers: Managers,
+        levels: Mapping[ObjectKind, Level[ObjectId, HeldObject]],
     ) -> None:
         super().__init__(play, path, watches)
         self.managers = managers
+        self.levels = levels
         self.answers: Probe[ObjectRead] = Probe()
 
     def keep(self, name: str, text: str | bytes, *, mode: int = 0o640) -> Path:
@@ -133,9 +141,14 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
         (answer,) = self.answers.drain()
         return answer
 
-    def has_references(self, *, up_to: int, kind: ObjectKind = ObjectKind.SECRET) -> None:
-        """Have the newest reference be that of a mark, as the manager of ``kind`` tells it."""
-        self.tell(LocalReferencesAre(kind=kind, newest=Mark(up_to)))
+    def has_references(
+        self, *, up_to: int, object_id: ObjectId | None = None, wanted: int = 0
+    ) -> None:
+        """Have the newest reference to an object be that of a mark, as its manager tells it."""
+        told = LocalReferencesAre(
+            object=object_id or secret_id(), references=1, newest=Mark(up_to), wanted=wanted
+        )
+        self.tell(told)
 
     def lists(self) -> None:
         """Ask for everything, as a manager does."""
@@ -174,9 +187,10 @@ def local_objects_stage(
     """Start the holder over ``path``."""
     rules = LocalObjectsRules(path=path, check_frequency=SCAN, strict=strict)
     memory, managers, watches = LocalMemory(), Managers(), FakeDirectoryWatches()
+    levels: dict[ObjectKind, Level[ObjectId, HeldObject]] = {kind: Level() for kind in ObjectKind}
     holder = (
         LOCAL_OBJECTS,
-        lambda _play: LocalObjects(rules, managers, memory, keep_watch or watches),
+        lambda _play: LocalObjects(rules, managers, levels, memory, keep_watch or watches),
     )
     with stage_of(holder, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
-        yield LocalObjectsStage(play, path, watches, managers)
+        yield LocalObjectsStage(play, path, watches, managers, levels)

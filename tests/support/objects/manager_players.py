@@ -32,6 +32,7 @@ from messages.holders import (
     ReadObject,
     ReferencesAre,
     StopIfIdle,
+    UnprovenUsed,
 )
 from messages.node import FollowNode, NodeFact
 from messages.objects import (
@@ -123,6 +124,7 @@ class Record:
     references: ReferencesAre = NO_REFERENCES
     heard: list[ReferencesAre] = field(default_factory=list)
     reads: list[ReadObject] = field(default_factory=list)
+    used: list[UnprovenUsed] = field(default_factory=list)
     lives: int = 0
     asked: list[int] = field(default_factory=list)
     """The questions whether it is idle."""
@@ -179,6 +181,8 @@ class FakeHolder(PooledActor[FakeHolderMessage]):
                 record.reads.append(message)
                 is_known = record.references.references > 0
                 message.reply_to.tell(answer(message, is_known=is_known))
+            case UnprovenUsed():
+                record.used.append(message)
             case StopIfIdle(number=number):
                 record.asked.append(number)
                 if record.is_idle:
@@ -208,6 +212,7 @@ class FakeFiles(Port[LocalHolderMessage]):
     def __init__(self) -> None:
         self.reads: list[ReadObject] = []
         self.heard: list[LocalReferencesAre] = []
+        self.used: list[UnprovenUsed] = []
         self.asked = 0
 
     @override
@@ -218,6 +223,8 @@ class FakeFiles(Port[LocalHolderMessage]):
                 message.reply_to.tell(answer(message))
             case LocalReferencesAre():
                 self.heard.append(message)
+            case UnprovenUsed():
+                self.used.append(message)
             case ListLocalObjects():
                 self.asked += 1
 

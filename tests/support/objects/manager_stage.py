@@ -29,6 +29,7 @@ from kernel import (
     ChildSpec,
     DynamicSpec,
     Key,
+    Level,
     Port,
     Runtime,
     Steps,
@@ -44,6 +45,7 @@ from messages.objects import (
     DescribeObjects,
     FollowObjects,
     GetObject,
+    HeldObject,
     ObjectId,
     ObjectKind,
     ObjectRead,
@@ -105,6 +107,7 @@ class ManagerStage:
             SECRET_MANAGER if kind is ObjectKind.SECRET else CONFIG_MAP_MANAGER
         )
         self.memory = ObjectManagerMemory()
+        self.level: Level[ObjectId, HeldObject] = Level()
         self.files = FakeFiles()
         self.node = NodeKeeper()
         self.events: Probe[PostEvent] = Probe()
@@ -246,6 +249,7 @@ class ManagerStage:
             node=self.node,
             events=self.events if self._joined else None,
             volumes_are_made=self.volumes_are_made,
+            objects=self.level,
             me=me,
         )
         holders = HolderFactory(

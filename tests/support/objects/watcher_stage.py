@@ -16,7 +16,7 @@ from actors.objects.watcher import (
     WatcherPorts,
     watcher_key,
 )
-from kernel import Backoff, Runtime
+from kernel import Backoff, Level, Runtime
 from messages.holders import (
     HolderDone,
     HolderFact,
@@ -25,7 +25,14 @@ from messages.holders import (
     ReadObject,
     ReferencesAre,
 )
-from messages.objects import ObjectDescribed, ObjectId, ObjectKind, ObjectRead
+from messages.objects import (
+    ChangeMissed,
+    HeldObject,
+    ObjectDescribed,
+    ObjectId,
+    ObjectKind,
+    ObjectRead,
+)
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, TargetListed, WatchEvent
@@ -109,16 +116,17 @@ class WatcherStage:
         self.play = play
         self.api = FakeApi(as_node="")
         self.store, self.watches = self.api.store, self.api.watches
-        self.manager: Probe[HolderFact] = Probe()
+        self.manager: Probe[HolderFact | ChangeMissed] = Probe()
         self.reader: Probe[ObjectRead] = Probe()
         self.memory = WatcherMemory(wanted)
+        self.level: Level[ObjectId, HeldObject] = Level()
         self.described: ObjectDescribed | None = None
         """As the manager was told last, at the last look at ``news``."""
 
     def make(self) -> ObjectWatcher:
         """Return the next life of the watcher."""
         me = self.play.port(KEY)
-        ports = WatcherPorts(watches=self.watches, manager=self.manager, me=me)
+        ports = WatcherPorts(watches=self.watches, manager=self.manager, objects=self.level, me=me)
         return ObjectWatcher(ports, RULES, self.memory)
 
     # --- how stories begin ---------------------------------------------------------------------------

@@ -75,7 +75,8 @@ class VolumeStage:
         maker = VolumeMaker(str(self.root), self.calls, NODE_MEMORY, self._wall)
         ports = VolumeKeeperPorts(
             me=self.play.port(VOLUME_KEEPER),
-            objects={kind: self.objects.manager(kind) for kind in ObjectKind},
+            managers={kind: self.objects.manager(kind) for kind in ObjectKind},
+            objects=self.objects.levels,
             tokens=self.tokens if self.has_tokens else None,
             events=self.events,
             lanes=self.lanes,

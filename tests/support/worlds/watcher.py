@@ -13,9 +13,9 @@ from actors.objects.watcher import (
     WatcherMemory,
     WatcherPorts,
 )
-from kernel import Backoff, Port, SupervisorSpec, isolated
+from kernel import Backoff, Level, Port, SupervisorSpec, isolated
 from messages.holders import HolderDone, HolderFact, HolderIs, ReadObject, ReferencesAre
-from messages.objects import ObjectChanged, ObjectRead
+from messages.objects import ChangeMissed, ObjectChanged, ObjectRead
 from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.crash_matrix import Outcome, StoryRun, World
@@ -32,7 +32,7 @@ class WatcherWorld(World):
 
     def __init__(self, run: StoryRun) -> None:
         self.api = FakeApi(as_node="")
-        self.manager: Probe[HolderFact] = Probe()
+        self.manager: Probe[HolderFact | ChangeMissed] = Probe()
         self.reader: Probe[ObjectRead] = Probe()
         self.memory = WatcherMemory(WANTED)
         self._mark = 0
@@ -55,7 +55,7 @@ class WatcherWorld(World):
 
     def _make(self) -> ObjectWatcher:
         me: Port[ObjectWatcherMessage] = self.play.port(KEY)
-        ports = WatcherPorts(watches=self.api.watches, manager=self.manager, me=me)
+        ports = WatcherPorts(watches=self.api.watches, manager=self.manager, objects=Level(), me=me)
         return ObjectWatcher(ports, RULES, self.memory)
 
     @override
@@ -76,7 +76,7 @@ class WatcherWorld(World):
         return Outcome(observed)
 
 
-def _taken_for(facts: list[HolderFact]) -> tuple[object, ...]:
+def _taken_for(facts: list[HolderFact | ChangeMissed]) -> tuple[object, ...]:
     """Return what the changes come to."""
     changes = [fact.changed for fact in facts if isinstance(fact, HolderIs) and fact.changed]
     last: ObjectChanged | None = changes[-1] if changes else None

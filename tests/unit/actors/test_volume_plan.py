@@ -15,8 +15,8 @@ from actors.volumes.plan import (
     next_step,
     retry_pause,
 )
-from actors.volumes.shown_objects import ReadAsked, ShownObjects
-from messages.objects import ObjectId, ObjectKind, ObjectRead, ObjectValue, ReadVerdict
+from actors.volumes.shown_objects import ShownObjects
+from messages.objects import HeldObject, ObjectId, ObjectKind, ObjectValue, ReadVerdict
 from messages.pods import PodUid
 from messages.units import Seconds
 
@@ -56,65 +56,56 @@ def test_attempts_are_a_minute_apart_at_the_most() -> None:
     assert pauses == [1.0, 2.0, 4.0, 32.0, 60.0, 60.0]
 
 
-def answer(number: int, verdict: ReadVerdict = ReadVerdict.FOUND, version: str = "1") -> ObjectRead:
+def held(verdict: ReadVerdict = ReadVerdict.FOUND, version: str = "1") -> HeldObject:
     found = verdict in {ReadVerdict.FOUND, ReadVerdict.STALE}
     value = ObjectValue(uid="u", resource_version=version, data={}) if found else None
-    return ObjectRead(
-        kind=ObjectKind.SECRET,
-        pod=WEB,
-        name="keys",
-        ref=ReadAsked(KEYS, number),
-        verdict=verdict,
-        value=value,
-        reason="" if found else "why",
-    )
+    return HeldObject(verdict=verdict, value=value, reason="" if found else "why")
 
 
-def test_an_object_is_read_once_for_all_pods_that_come_while_nothing_is_asked() -> None:
-    objects = ShownObjects()
-    assert objects.add(WEB, [KEYS]) == [KEYS]
-    assert objects.add(DB, [KEYS]) == []
-    read = objects.next_read(KEYS, NOW)
-    assert read is not None
-    assert objects.next_read(KEYS, NOW) is None
-    assert objects.note_read(answer(read.number)) is True
-    known = objects.get(KEYS)
-    assert known is not None
-    assert not known.awaits_read(WEB)
-    assert objects.next_read(KEYS, NOW) is None
-    assert not objects.is_any_open
-
-
-def test_a_pod_that_comes_while_an_object_is_read_has_it_read_again() -> None:
+def test_a_fresh_value_is_asked_for_once_for_all_pods_that_come_while_none_wait() -> None:
     objects = ShownObjects()
     objects.add(WEB, [KEYS])
-    first = objects.next_read(KEYS, NOW)
-    assert first is not None
     objects.add(DB, [KEYS])
-    objects.note_read(answer(first.number))
+    assert objects.ask(KEYS, NOW)
+    assert not objects.ask(KEYS, NOW)
+    assert objects.note(KEYS, held(), is_fresh=False) == ((WEB, DB), frozenset())
+    assert objects.note(KEYS, held(), is_fresh=True).ready == {WEB, DB}
     known = objects.get(KEYS)
     assert known is not None
-    assert (known.awaits_read(WEB), known.awaits_read(DB)) == (False, True)
-    second = objects.next_read(KEYS, NOW)
-    assert second is not None
-    assert second.pod == DB
-    assert objects.note_read(answer(second.number)) is False
-    assert not known.awaits_read(DB)
+    assert not known.awaits_value(WEB)
+    assert not objects.ask(KEYS, NOW)
+    assert (objects.asked_since(), objects.is_any_missing) == (None, False)
 
 
-def test_an_answer_that_nobody_waits_for_is_nothing() -> None:
+def test_a_pod_that_comes_while_others_wait_has_a_look_of_its_own_after_theirs() -> None:
     objects = ShownObjects()
-    assert objects.note_read(answer(1)) is None
     objects.add(WEB, [KEYS])
-    objects.next_read(KEYS, NOW)
-    assert objects.note_read(answer(7)) is None
-    assert objects.note_read(replace(answer(1), ref="strange")) is None
-    assert objects.unanswered(NOW) == [KEYS]
-    objects.give_up(KEYS)
-    assert objects.unanswered(NOW) == []
+    assert objects.ask(KEYS, NOW)
+    objects.add(DB, [KEYS])
+    assert not objects.ask(KEYS, Seconds(NOW + 0.5))
+    assert objects.note(KEYS, held(), is_fresh=True).ready == {WEB}
     known = objects.get(KEYS)
     assert known is not None
-    assert known.awaits_read(WEB)
+    assert (known.awaits_value(WEB), known.awaits_value(DB)) == (False, True)
+    assert objects.ask(KEYS, Seconds(NOW + 0.5))
+    assert objects.asked_before(NOW) == []
+    assert objects.asked_before(Seconds(NOW + 0.5)) == [KEYS]
+    assert objects.end_wait(KEYS) == {DB}
+    assert not known.awaits_value(DB)
+
+
+def test_pods_wait_on_as_long_as_nothing_is_told() -> None:
+    objects = ShownObjects()
+    assert objects.note(KEYS, held(), is_fresh=True) == ((), frozenset())
+    objects.add(WEB, [KEYS])
+    objects.ask(KEYS, NOW)
+    assert objects.end_wait(KEYS) == frozenset()
+    assert objects.ask(KEYS, NOW)
+    objects.give_back(KEYS)
+    known = objects.get(KEYS)
+    assert known is not None
+    assert known.awaits_value(WEB)
+    assert objects.ask(KEYS, NOW)
 
 
 def test_what_cannot_be_read_leaves_the_last_value_and_what_is_gone_does_not() -> None:
@@ -126,9 +117,7 @@ def test_what_cannot_be_read_leaves_the_last_value_and_what_is_gone_does_not() -
         (ReadVerdict.NOT_FOUND, False, ""),
         (ReadVerdict.NOT_SYNCED, False, "is not read yet: why"),
     ):
-        read = objects.next_read(KEYS, NOW, again=True)
-        assert read is not None
-        objects.note_read(answer(read.number, verdict))
+        objects.note(KEYS, held(verdict), is_fresh=True)
         known = objects.get(KEYS)
         assert known is not None
         assert (known.value is not None, known.trouble) == (has_value, trouble)
@@ -139,9 +128,9 @@ def test_an_object_that_nobody_shows_any_more_is_forgotten() -> None:
     objects = ShownObjects()
     objects.add(WEB, [KEYS])
     objects.add(DB, [KEYS])
+    objects.ask(KEYS, NOW)
     assert objects.drop(WEB, [KEYS]) == []
     assert objects.drop(DB, [KEYS]) == [KEYS]
     assert objects.drop(DB, [KEYS]) == []
-    assert (len(objects), list(objects), objects.next_read(KEYS, NOW)) == (0, [], None)
-    objects.note_change(KEYS)
-    objects.give_up(KEYS)
+    assert (len(objects), list(objects), objects.ask(KEYS, NOW)) == (0, [], False)
+    assert (objects.asked_since(), objects.missing()) == (None, [])

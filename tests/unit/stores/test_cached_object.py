@@ -106,7 +106,7 @@ class TestFreshness:
     ) -> None:
         cached = knows(value(), fetch(mark=3))
         assert cached.is_fresh_for(read(mark), Seconds(0.0)) is is_fresh
-        assert cached.needs_etcd([read(mark)]) is not is_fresh
+        assert cached.needs_etcd([read(mark).mark]) is not is_fresh
 
     def test_what_is_cached_at_the_api_server_proves_no_mark(self) -> None:
         cached = knows(value(10), fetch(mark=1))
@@ -125,14 +125,14 @@ class TestFreshness:
         cached = knows(value())
         cached.learn(fetch(), BROKEN)
         assert not cached.is_fresh_for(read(), Seconds(0.0))
-        assert cached.needs_etcd([read()])
+        assert cached.needs_etcd([read().mark])
 
     def test_a_failed_fetch_makes_nothing_older(self) -> None:
         """Rule T9."""
         cached = knows(value())
         assert cached.learn(fetch(30.0), AWAY)
         assert cached.is_fresh_for(read(), Seconds(59.9))
-        assert not cached.needs_etcd([read()])
+        assert not cached.needs_etcd([read().mark])
 
 
 class TestLearning:

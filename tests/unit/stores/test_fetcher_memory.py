@@ -104,12 +104,12 @@ class TestReadsOfAFetch:
     def test_a_fetch_answers_those_who_came_before_it_began(self) -> None:
         memory, first, second = FetcherMemory(), read("p1"), read("p2")
         memory.reads.add(first, Seconds(1.0))
-        assert memory.begin_fetch() == [first]
+        assert memory.begin_fetch() == [first.mark]
         assert not memory.is_read
         memory.reads.add(second, Seconds(2.0))
         assert memory.is_read
         assert [each.read for each in memory.take_asked_for()] == [first]
-        assert memory.begin_fetch() == [second]
+        assert memory.begin_fetch() == [second.mark]
 
     def test_who_is_not_answered_asks_again_before_the_others(self) -> None:
         memory, first, second = FetcherMemory(), read("p1"), read("p2")
@@ -117,4 +117,4 @@ class TestReadsOfAFetch:
         memory.begin_fetch()
         memory.reads.add(second, Seconds(2.0))
         memory.ask_again()
-        assert memory.begin_fetch() == [first, second]
+        assert memory.begin_fetch() == [first.mark, second.mark]
