@@ -25,6 +25,9 @@ _HELD: Final = re.compile(r"cannot delete running task ([0-9A-Za-z_.-]{1,128})")
 """What containerd says of a container that has a task still."""
 _RUNS: Final = re.compile(r'container "([0-9A-Za-z_.-]{1,128})": container is still running')
 """What its CRI says of a container that runs for it. One that really ran, it would have killed."""
+LOOK_AT_AN_EXIT: Final = Seconds(0.5)
+LOOKS_AT_AN_EXIT: Final = 20
+"""It takes containerd up to 2.4 s to say of an exit on a machine with much to do."""
 LOST: Final = ContainerExit(exit_code=255, at=0)
 """How something has ended that has no task any more. containerd says the same when it is started anew."""
 LOOK_AT_AN_END: Final = Seconds(0.1)
@@ -38,13 +41,18 @@ def removed(removal: Rpc[Any]) -> Operation[bool]:
     Return whether it is removed. What is not has ended, and containerd removes it once it is started anew.
     """
     ended: set[str] = set()
+    looks = 0
     while True:
         try:
             yield from call(removal)
         except RpcError as error:
             held, runs = (each.search(error.failure.message) for each in (_HELD, _RUNS))
             if runs is not None and (yield from end_task(runs[1], is_killed=False)) is not None:
-                return False
+                if looks == LOOKS_AT_AN_EXIT:
+                    return False
+                looks += 1
+                yield from delay(LOOK_AT_AN_EXIT)  # it may be about to hear of the exit
+                continue
             if held is None or held[1] in ended:
                 raise
             ended.add(held[1])

@@ -103,7 +103,7 @@ def test_a_pod_goes_and_comes_again_though_the_runtime_has_lost_that_its_contain
     (first,) = node.machine.containers
     node.machine.lose_exit(first, 0)
     node.lists([])
-    node.advance(9.0)
+    node.advance(20.0)
     assert node.statuses() == {}
     node.lists([web])
     node.advance(20.0)

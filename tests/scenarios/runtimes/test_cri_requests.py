@@ -183,7 +183,7 @@ def test_what_the_runtime_cannot_remove_since_it_has_lost_its_exit_counts_as_rem
         stage.machine.lose_exit(bare(container), 0)
         stage.call(StopContainer(id=container.id, grace=Seconds(0.0)), within=7.0)
         stage.call(StopSandbox(id=sandbox.id))
-        assert stage.call(RemoveSandbox(id=sandbox.id)) is None
+        assert stage.call(RemoveSandbox(id=sandbox.id), within=12.0) is None
         stage.play.advance(30.0)
         assert stage.seen(POD) == ()
         # Its name is taken, so that the pod cannot be made again before what is left of it is known.
@@ -191,7 +191,7 @@ def test_what_the_runtime_cannot_remove_since_it_has_lost_its_exit_counts_as_rem
         stage.play.advance(0.5)
         assert [each.sandbox.id for each in stage.seen(POD)] == [sandbox.id]
         stage.call(StopContainer(id=container.id, grace=Seconds(0.0)))
-        stage.call(RemoveSandbox(id=sandbox.id))
+        stage.call(RemoveSandbox(id=sandbox.id), within=12.0)
         assert stage.seen(POD) == ()
         stage.wire.go_away()
         stage.play.advance(2.0)

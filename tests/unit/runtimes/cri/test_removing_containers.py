@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from kernel import Delay, carried_out
 from runtimes.cri import rpcs
 from runtimes.cri.operations.flow import RpcError
-from runtimes.cri.operations.removing import LOOKS_AT_AN_END, removed
+from runtimes.cri.operations.removing import LOOKS_AT_AN_END, LOOKS_AT_AN_EXIT, removed
 from runtimes.cri.wire import containerd_tasks_pb2 as tasks
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
 
@@ -137,4 +137,18 @@ def test_what_containerd_believes_to_run_has_ended_if_it_has_no_task_that_runs(
     else:
         with pytest.raises(RpcError, match="still running"):
             is_removed(rpcs.remove_container("a"), answer)
-    assert asked == ["RemoveContainer", "Delete"]
+    looks = 1 if outcome is RUNS else LOOKS_AT_AN_EXIT + 1
+    assert asked == ["RemoveContainer", "Delete"] * looks
+
+
+def test_what_containerd_is_about_to_hear_the_exit_of_is_removed_a_moment_later() -> None:
+    text = 'failed for container "a": container is still running, to stop first'
+    outcomes = {"RemoveContainer": [RpcFailure(code=RpcCode.OTHER, message=text)] * 3}
+
+    def answer(rpc: Rpc[Any]) -> Message | RpcFailure:
+        left = outcomes.get(rpc.method.rpartition("/")[2])
+        if left is None:
+            return GONE
+        return left.pop() if left else rpc.reply()
+
+    assert is_removed(rpcs.remove_container("a"), answer)
