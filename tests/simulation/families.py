@@ -60,9 +60,8 @@ def _end_trouble_of_machine(node: Node) -> None:
 
 # --- hollow pods ---------------------------------------------------------------------------------------
 
-OF_A_MACHINE: Final = {kind: made for kind, made in KINDS.items() if "reads" not in made}
 HOLLOW_KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
-    **OF_A_MACHINE,
+    **KINDS,
     "healing": {"containers": ["healing"]},
     "slow": {
         "containers": ["main", "beside"],
@@ -112,6 +111,10 @@ def _hollow_workload(luck: random.Random) -> Workload:
         "run-for.done": "1s",
         "run-for.failed": "1500ms",
         "exits.failed": "3",
+        "started-after.slow": luck.choice(["500ms", "3s", "7s"]),
+        "started-after.stuck": "24h",
+        "ready-after.served": luck.choice(["1s", "8s"]),
+        "hangs-after.alive": luck.choice(["5s", "45s", "24h"]),
         "run-for.healing": "1s",
         "exits.healing": "1,1,run",
     }

@@ -103,9 +103,10 @@ class StatusNeverBack(Rule):
 
 
 def is_preparing(status: Mapping[str, Any]) -> bool:
-    """Return whether an init container has not succeeded yet."""
-    ended = (each["state"].get("terminated") for each in status.get("initContainerStatuses", ()))
-    return not all(each and each["exitCode"] == 0 for each in ended)
+    """Return whether an init container has not succeeded yet, or a sidecar has not started."""
+    inits = status.get("initContainerStatuses", ())
+    ended = ((each.get("started"), each["state"].get("terminated")) for each in inits)
+    return not all(is_up or (end and end["exitCode"] == 0) for is_up, end in ended)
 
 
 class GoneAfterEnd(Rule):

@@ -30,6 +30,8 @@ class Given(Rule):
     new than the pod was given before. It has each variable that it requires. The same holds for pulls.
     """
 
+    is_of_containers = False
+
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._said: dict[tuple[str, str, str], list[tuple[float, int]]] = defaultdict(list)

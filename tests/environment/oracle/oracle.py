@@ -160,7 +160,8 @@ class Oracle(Witness):
 
     @override
     def forgets(self) -> None:
-        self._rules = self._made()
+        anew = zip(self._rules, self._made(), strict=True)
+        self._rules = [new if old.is_of_containers else old for old, new in anew]
 
     @override
     def loses_power(self) -> None:

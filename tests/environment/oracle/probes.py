@@ -61,7 +61,7 @@ class ReadyAsAnswered(Rule):
 
     def _wrong(self, uid: str, shown: Mapping[str, Any]) -> Iterator[str]:
         container = self.wishes.container(uid, shown["name"])
-        instance = shown.get("containerID", "").rpartition("/")[2]
+        instance = shown.get("containerID", "").removeprefix("containerd://")
         for field, shows, what in (
             ("startupProbe", shown.get("started"), "started"),
             ("readinessProbe", shown["ready"], "ready"),

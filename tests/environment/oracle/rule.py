@@ -191,6 +191,9 @@ def is_sidecar(container: dict[str, Any]) -> bool:
 class Rule(Witness):
     """A rule: a witness that says when it is broken."""
 
+    is_of_containers: bool = True
+    """Whether it begins anew when all containers are gone with the agent."""
+
     def __init__(self, wishes: Wishes, runtime: Runtime, broken: Callable[[str], None]) -> None:
         self.wishes = wishes
         self.runtime = runtime

@@ -27,6 +27,8 @@ class OneWatcher(Rule):
     Pods that run follow what they reference: so none is idle. Static pods need none.
     """
 
+    is_of_containers = False
+
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._pods: dict[str, list[Reference]] = {}

@@ -10,15 +10,18 @@ from typing import Any, Final
 from typing_extensions import override
 
 from messages.pod_runtime import ContainerObserved, ContainerState
+from messages.probes import ProbeResult
 from messages.units import Seconds
 from runtimes.container_runtime import RuntimeFailure
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.behaviour import Ending
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.machine import HollowMachine, Instant
+from runtimes.hollow.probing import HollowProbe, HollowProbes
 from runtimes.hollow.record_keeper import HOLLOW_RECORDS
 from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
 from runtimes.hollow.rules import HollowRules
+from tests.environment.health import ASKED
 from tests.environment.machine import Instance
 from tests.environment.outside import Outside
 from tests.environment.runtimes.runtime import InThisLife, Runtime
@@ -77,6 +80,17 @@ class Hollow(Runtime):
             self._crashed_at = now
 
     @override
+    def says(self, one: Instance, what: str) -> bool:
+        """Return what annotations say: of those that histories have."""
+        record = self.machine.inventory.container(one.id)
+        if record is None:
+            return True
+        ran, begins = self.wall - one.started_at, record.behaviour
+        hangs = begins.hangs_after is not None and ran >= begins.hangs_after.most
+        after = {"started": begins.started_after, "ready": begins.ready_after}.get(what)
+        return not hangs and (after is None or ran >= after.most)
+
+    @override
     def live(self) -> Iterator[Instance]:
         return (instance(each) for each in self._records() if each.is_running)
 
@@ -118,6 +132,7 @@ class Hollow(Runtime):
     def _make_core(self, rules: HollowRules) -> HollowCore:
         core = HollowCore(rules)
         core.machine = self._machine = SeenMachine(rules, self)
+        core._probes = SeenProbes(self)
         return core
 
     def _on_record(self) -> float:
@@ -129,6 +144,23 @@ class Hollow(Runtime):
     def _records(self) -> Iterator[ContainerRecord]:
         for sandbox in self.machine.inventory.sandboxes():
             yield from sandbox.containers
+
+
+class SeenProbes(HollowProbes):
+    """Tells the witness of its runtime what containers answer. What stays as it was is told once."""
+
+    def __init__(self, around: Hollow) -> None:
+        super().__init__()
+        self._around = around
+
+    @override
+    def _answer(
+        self, probe: HollowProbe, machine: HollowMachine, record: ContainerRecord, at: Instant
+    ) -> None:
+        super()._answer(probe, machine, record, at)
+        is_yes = probe.last is not None and probe.last.result is ProbeResult.SUCCESS
+        what = ASKED[probe.watch.spec.kind.field_name]
+        self._around.witness.answers(instance(record), what, is_yes=is_yes)
 
 
 class Touched(dict[Any, None]):

@@ -27,7 +27,11 @@ HAPPENS: Final[Kinds] = {
 }
 """Everything that may happen. Who adds an event adds it to the table of its module."""
 
-WITHOUT_MACHINE: Final[Kinds] = {**PEOPLE, **AGENT, "time passes": (16, _nothing)}
+WITHOUT_MACHINE: Final[Kinds] = {
+    **PEOPLE,
+    **AGENT,
+    "time passes": (16, _nothing),
+}
 """What may happen whatever runs the pods."""
 
 
