@@ -14,14 +14,10 @@ from typing_extensions import override
 from actors.pods.keeper_parts import (
     POD_KEEPER,
     PODS,
-    ListDue,
     NextPortion,
-    NodeLate,
     PodKeeperMemory,
     PodKeeperMessage,
     PodKeeperPorts,
-    RecordsLate,
-    ReportsOverdue,
     keeper_memory,
 )
 from actors.pods.keeper_work import KeeperWork
@@ -32,7 +28,7 @@ from actors.pods.pod_records import life_of, working_pods
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeptPodsAre, ReadKeptPods
 from actors.pods.roster import PodRoster
-from kernel import PooledActor, Timer
+from kernel import PooledActor
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.pod_lives import (
     DescribePodLives,
@@ -76,7 +72,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     Owns: which pods have workers, the lines for static names, the sums of admission, and what is known of
     pods that only the runtime has.
     Hears: ``PodFact``, ``NodeFact``; ``PodsObserved`` of the runtime; ``LifeIs`` and ``WorkerGone`` of
-    workers; ``KeptPodsAre``; ``KillPod``, ``RepeatPodStatuses``, ``DescribePodLives``; its own timers.
+    workers; ``KeptPodsAre``; ``KillPod``, ``RepeatPodStatuses``, ``DescribePodLives``.
     Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the runtime ``ListRuntimePods``
     when it starts; the supervisor of workers ``StartChild`` and ``StopChild``; workers ``PodWish``, and
     ``CommandAgain`` in each new life of the runtime; the keeper of statuses ``PodStatusIs`` of pods that
@@ -95,10 +91,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         self._ports = ports
         self._memory = memory
         self._roster = PodRoster(memory.admission, memory.sources, memory.roster, self._kept_of)
-        self._launcher = WorkerLauncher(ports, memory, self._roster, self)
-        self._work = KeeperWork(ports, memory, self._roster, self._launcher)
         self._is_going_on = False
-        self._listing: Timer | None = None
         self._lists_soon = False
         self._asked_for_records = 0
         self._has_runtime_answered = False
@@ -107,6 +100,9 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     @override
     def started(self) -> None:
         ports = self._ports
+        self._next_list = self.alarm(self._list)
+        self._launcher = WorkerLauncher(ports, self._memory, self._roster, self)
+        self._work = KeeperWork(ports, self._memory, self._roster, self._launcher)
         ports.pod_manager.tell(Subscribe(subscriber=ports.me))
         if ports.node is not None:
             ports.node.tell(FollowNode(subscriber=ports.me))
@@ -129,10 +125,15 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
                 self._memory.times.note_life(uid, wish, life, self.clock.monotonic())
             case WorkerGone(uid=uid):
                 self._launcher.note_gone(uid)
-            case NextPortion() | ListDue() | ReportsOverdue() | RecordsLate() | NodeLate():
-                self._take_turn(message)
+            case NextPortion():
+                self._is_going_on = False
+                self._work.carry_on()
+                self._list_soon()
             case _:
                 self._serve(message)
+        self._go_on()
+
+    def _go_on(self) -> None:
         self._launcher.carry_out()
         self._go_on_later()
 
@@ -173,25 +174,6 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case _:
                 assert_never(message)
 
-    def _take_turn(
-        self, timer: NextPortion | ListDue | ReportsOverdue | RecordsLate | NodeLate
-    ) -> None:
-        match timer:
-            case NextPortion():
-                self._is_going_on = False
-                self._work.carry_on()
-                self._list_soon()
-            case ListDue():
-                self._list()
-            case ReportsOverdue():
-                self._launcher.give_up()
-            case RecordsLate():
-                self._read_records()
-            case NodeLate():
-                self._end_wait_for_node()
-            case _:
-                assert_never(timer)
-
     @property
     def _knows_runtime(self) -> bool:
         return self._has_runtime_answered or self._memory.has_runtime_listed
@@ -212,7 +194,12 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         self._memory.roster.awaits_node = not self._memory.has_node
         if not self._memory.has_node:
             self._memory.roster.lacks_node = True
-            self.after(NODE_WITHIN, NodeLate())
+            self.later(NODE_WITHIN, self._note_late_node)
+
+    def _note_late_node(self) -> None:
+        """Go on without the labels of the Node: pods are compared with what is configured."""
+        self._end_wait_for_node()
+        self._go_on()
 
     def _end_wait_for_node(self) -> None:
         if not self._memory.has_node:
@@ -228,7 +215,12 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         elif self._memory.kept is None:
             self._asked_for_records += 1
             self._ports.records.tell(ReadKeptPods(reply_to=self._ports.me))
-            self.after(RECORDS_AGAIN, RecordsLate())
+            self.later(RECORDS_AGAIN, self._note_late_records)
+
+    def _note_late_records(self) -> None:
+        """Ask once more, or start pods without what was kept of them: the disk has not answered."""
+        self._read_records()
+        self._go_on()
 
     def _kept_of(self, uid: PodUid) -> KeptPod | None:
         return (self._memory.kept or {}).get(uid)
@@ -246,13 +238,11 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             self._list_later()
 
     def _list_later(self) -> None:
-        if self._listing is not None:
-            self._listing.cancel()
         self._lists_soon = self._roster.is_replacing
         pause = LIST_EVERY if self._knows_runtime else LIST_AGAIN
         if self._lists_soon:
             pause = LIST_SOON
-        self._listing = self.after(pause, ListDue())
+        self._next_list.after(pause)
 
     def _described(self) -> PodLivesDescribed:
         counts = self._memory.roster.counts

@@ -30,26 +30,6 @@ class NextPortion:
     """Go on with the next portion."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListDue:
-    """Timer: the runtime is asked what it has."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportsOverdue:
-    """Timer: workers that were started or stopped have not reported."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordsLate:
-    """Timer: the disk has not answered. Pods are started without what was kept of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeLate:
-    """Timer: the cluster has not shown the Node. Pods are compared with what is configured."""
-
-
 PodKeeperMessage: TypeAlias = (
     PodFact
     | NodeFact
@@ -59,10 +39,6 @@ PodKeeperMessage: TypeAlias = (
     | LifeIs
     | WorkerGone
     | NextPortion
-    | ListDue
-    | ReportsOverdue
-    | RecordsLate
-    | NodeLate
 )
 
 

@@ -6,15 +6,11 @@ A part of the keeper of pods. At most ``launching.WINDOW`` workers are being sta
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, Protocol, assert_never
+from typing import Any, Final, assert_never
 
 import structlog
 
-from actors.pods.keeper_parts import (
-    PodKeeperMemory,
-    PodKeeperPorts,
-    ReportsOverdue,
-)
+from actors.pods.keeper_parts import PodKeeperMemory, PodKeeperPorts
 from actors.pods.launching import Launch, LaunchWindow
 from actors.pods.orders import RepeatStatus, worker_key
 from actors.pods.pod_events import pod_event
@@ -35,7 +31,7 @@ from actors.pods.roster import PodRoster
 from actors.pods.work_times import Operation
 from actors.pods.worker.actor import PodWorker
 from actors.pods.worker.parts import WorkerMemory
-from kernel import Clock, StartChild, StopChild, Timer, isolated
+from kernel import PooledActor, StartChild, StopChild, isolated
 from messages.events import EventType
 from messages.pod_lives import PodKilled
 from messages.pods import PodUid
@@ -50,19 +46,6 @@ REPORT_WITHIN: Final = Seconds(5.0)
 _log = structlog.get_logger("pods")
 
 
-class TimedActor(Protocol):
-    """What the launcher needs of the actor that it is a part of."""
-
-    @property
-    def clock(self) -> Clock:
-        """The clock of the actor system."""
-        ...
-
-    def after(self, delay: Seconds, message: ReportsOverdue) -> Timer:
-        """Tell the actor ``message`` in ``delay`` seconds."""
-        ...
-
-
 class WorkerLauncher:
     """Carries out the effects of one roster, for one life of the keeper."""
 
@@ -71,14 +54,15 @@ class WorkerLauncher:
         ports: PodKeeperPorts,
         memory: PodKeeperMemory,
         roster: PodRoster,
-        actor: TimedActor,
+        actor: PooledActor[Any],
     ) -> None:
+        """``actor`` is the one that it is a part of, and has started."""
         self._ports = ports
         self._memory = memory
         self._roster = roster
         self._actor = actor
         self._window = LaunchWindow(memory.launches, memory.workers_at_once)
-        self._overdue: Timer | None = None
+        self._reports_are_late = actor.alarm(self._give_up)
 
     def carry_out(self) -> None:
         """Do what the roster has decided, and launch as many workers as may be under way."""
@@ -88,8 +72,8 @@ class WorkerLauncher:
             effects.popleft()  # not before: the next life does what this one crashes over
         for launch in self._window.take():
             self._launch(launch)
-        if self._overdue is None and self._window.is_busy:
-            self._overdue = self._actor.after(REPORT_WITHIN, ReportsOverdue())
+        if self._reports_are_late.due is None and self._window.is_busy:
+            self._reports_are_late.after(REPORT_WITHIN)
 
     def note_up(self, uid: PodUid) -> None:
         """Note that a worker has reported."""
@@ -99,10 +83,10 @@ class WorkerLauncher:
         """Note that a worker has stopped."""
         self._window.note(Launch(uid, is_start=False))
 
-    def give_up(self) -> None:
+    def _give_up(self) -> None:
         """Wait no longer for workers that have not reported."""
-        self._overdue = None
         self._window.give_up()
+        self.carry_out()
 
     def _do(self, effect: RosterEffect) -> None:
         match effect:

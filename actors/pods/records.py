@@ -29,7 +29,7 @@ from files.keeping.disk import (
     sync_directory,
     write_file,
 )
-from kernel import Actor, Key, Port, Timer
+from kernel import Actor, Key, Port
 from messages.pods import PodUid
 from messages.units import Seconds
 
@@ -80,12 +80,7 @@ class KeptPodsAre:
     pods: Mapping[PodUid, KeptPod]
 
 
-@dataclass(frozen=True, slots=True)
-class WriteAgainDue:
-    """Timer: what could not be written is tried again."""
-
-
-RecordKeeperMessage: TypeAlias = KeepPod | DropPod | ReadKeptPods | WriteAgainDue
+RecordKeeperMessage: TypeAlias = KeepPod | DropPod | ReadKeptPods
 
 
 def _pod_of_record(message: RecordKeeperMessage) -> Hashable | None:
@@ -118,7 +113,7 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
     """Keeps one page of each pod in a directory, written by rename.
 
     Owns: the directory.
-    Hears: ``KeepPod``, ``DropPod`` (coalesced per pod), ``ReadKeptPods``; its own timer.
+    Hears: ``KeepPod``, ``DropPod`` (coalesced per pod), ``ReadKeptPods``.
     Tells: who asked ``KeptPodsAre``, and who waits ``PodKept``.
     Fails when: it has a bug. The next life writes again what may not be on disk.
 
@@ -130,14 +125,14 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
     def __init__(self, directory: Path, memory: RecordMemory) -> None:
         self._directory = directory
         self._memory = memory
-        self._timer: Timer | None = None
         self._refused: dict[PodUid, str] = {}
-        """Why pages cannot be written, of those that wait for the timer."""
+        """Why pages cannot be written, of those that wait for the next try."""
         self._is_broken = False
         """All pages wait for it."""
 
     @override
     def started(self) -> None:
+        self._next_try = self.alarm(self._begin_again)
         self._write()
 
     @override
@@ -153,8 +148,6 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
                 self._write()
             case ReadKeptPods(reply_to=reply_to):
                 reply_to.tell(KeptPodsAre(pods=self._read()))
-            case WriteAgainDue():
-                self._begin_again()
             case _:
                 assert_never(message)
 
@@ -181,8 +174,8 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
             self._is_broken, trouble = True, str(error.strerror)
         trouble = trouble or next(iter(self._refused.values()), "")
         self._note(f"cannot be written: {trouble}" if trouble else "")
-        if trouble and self._timer is None:
-            self._timer = self.after(WRITE_AGAIN, WriteAgainDue())
+        if trouble and self._next_try.due is None:
+            self._next_try.after(WRITE_AGAIN)
 
     def _write_page(self, uid: PodUid) -> None:
         unwritten, page = self._memory.unwritten, self._directory / page_name(uid)
@@ -203,7 +196,7 @@ class RecordKeeper(Actor[RecordKeeperMessage]):
         unwritten, refused = self._memory.unwritten, tuple(self._refused)
         for uid in refused:
             unwritten[uid] = unwritten.pop(uid)
-        self._timer, self._is_broken = None, False
+        self._is_broken = False
         self._refused.clear()
         self._write()
 

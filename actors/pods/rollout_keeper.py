@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 import structlog
 from typing_extensions import override
 
 from actors.pods.rollouts import RolloutLedger
-from kernel import Key, PooledActor, Port, Timer
+from kernel import Key, PooledActor, Port
 from messages.change_hooks import (
     ChangeHookEnded,
     ChangeHooksDescribed,
@@ -31,14 +31,7 @@ LONGEST_TURN: Final = Seconds(600.0)
 _log = structlog.get_logger("pods")
 
 
-@dataclass(frozen=True, slots=True)
-class TurnsDue:
-    """Timer: a turn may have lasted too long."""
-
-
-RolloutKeeperMessage: TypeAlias = RolloutMessage | TurnsDue
-
-ROLLOUT_KEEPER = Key[RolloutKeeperMessage]("rollouts")
+ROLLOUT_KEEPER = Key[RolloutMessage]("rollouts")
 
 
 @dataclass(slots=True)
@@ -49,11 +42,11 @@ class RolloutMemory:
     counts: Counter[tuple[ChangeAction, HookResult]] = field(default_factory=Counter)
 
 
-class RolloutKeeper(PooledActor[RolloutKeeperMessage]):
+class RolloutKeeper(PooledActor[RolloutMessage]):
     """Gives turns: never more than one container of a group has one.
 
     Owns: whose turn it is in each group, and who waits; what came of change hooks.
-    Hears: ``RolloutMessage``; its own timer.
+    Hears: ``RolloutMessage``.
     Tells: who wanted a turn ``RolloutGranted``; who asks ``ChangeHooksDescribed``; events ``PostEvent``.
     Fails when: it has a bug. The next life tells those who have a turn once more, and whoever does not want
     it any more returns it. A request that was lost is repeated by who made it.
@@ -65,16 +58,16 @@ class RolloutKeeper(PooledActor[RolloutKeeperMessage]):
     def __init__(self, memory: RolloutMemory, events: Port[PostEvent] | None) -> None:
         self._memory = memory
         self._events = events
-        self._timer: Timer | None = None
 
     @override
     def started(self) -> None:
+        self._turns_are_late = self.alarm(self._end_late_turns)
         ledger = self._memory.ledger
         ledger.granted = ledger.holders()
         self._tell_granted()
 
     @override
-    def receive(self, message: RolloutKeeperMessage, /) -> None:
+    def receive(self, message: RolloutMessage, /) -> None:
         memory, now = self._memory, self.clock.monotonic()
         match message:
             case WantRollout():
@@ -86,10 +79,6 @@ class RolloutKeeper(PooledActor[RolloutKeeperMessage]):
             case DescribeChangeHooks(reply_to=reply_to):
                 counts, waiting = dict(memory.counts), memory.ledger.waiting()
                 reply_to.tell(ChangeHooksDescribed(counts=counts, waiting=waiting))
-            case TurnsDue():
-                self._timer = None
-                for late in memory.ledger.overdue(now, LONGEST_TURN):
-                    self._say_late(late)
             case _:
                 assert_never(message)
         self._tell_granted()
@@ -100,10 +89,12 @@ class RolloutKeeper(PooledActor[RolloutKeeperMessage]):
         for each in granted:
             told = RolloutGranted(group=each.group, pod=each.pod, container=each.container)
             each.reply_to.tell(told)
-        due = ledger.next_due(LONGEST_TURN)
-        if due is not None and self._timer is None:
-            left = Seconds(max(0.0, due - self.clock.monotonic()))
-            self._timer = self.after(left, TurnsDue())
+        self._turns_are_late.at(ledger.next_due(LONGEST_TURN))
+
+    def _end_late_turns(self) -> None:
+        for late in self._memory.ledger.overdue(self.clock.monotonic(), LONGEST_TURN):
+            self._say_late(late)
+        self._tell_granted()
 
     def _say_late(self, late: WantRollout) -> None:
         message = (
