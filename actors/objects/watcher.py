@@ -115,8 +115,8 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
     Tells: followers what the object is, by the level of its manager; ``Watches`` the messages ``Watch``,
     ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its manager ``ChangeMissed`` for a pod that has
     begun with what changed meanwhile, ``HolderIs`` whenever it is held in another way or has changed and in
-    answer to each ``ReferencesAre``, ``HolderDone`` in answer to each that says that nobody references it, and
-    ``HolderIdle`` when nobody has read it for long and in answer to ``StopIfIdle``.
+    answer to each ``ReferencesAre``, ``HolderDone`` in answer to each that says that nobody references it,
+    and ``HolderIdle`` when nobody has read it for long and in answer to ``StopIfIdle``.
     Fails when: there is a bug. If the API server tells something that cannot be used, the error is shown
     and the last good version kept.
 
