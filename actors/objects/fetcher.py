@@ -107,9 +107,10 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     """Answers the reads of one object by fetching it.
 
     Owns: what is known of the object, and the reads that wait.
-    Hears: ``ReferencesAre``, ``ReadObject``; ``ApiAnswered``; its own timers.
-    Tells: the sender of calls ``CallApi``; who reads ``ObjectRead``; its manager ``HolderIs`` after each
-    fetch, and ``HolderDone`` when nobody references the object.
+    Hears: ``ReferencesAre``, ``ReadObject``, ``UnprovenUsed``; ``ApiAnswered``; its own timers.
+    Tells: followers what the object is, by the level of its manager; the sender of calls ``CallApi``; its
+    manager ``ChangeMissed`` for a pod that has begun with what changed meanwhile; who reads ``ObjectRead``;
+    its manager ``HolderIs`` after each fetch, and ``HolderDone`` when nobody references the object.
     Fails when: it has a bug. The reads that wait are answered by the next life, or when it is stopped.
 
     There is one fetch at a time. A read is answered by a fetch that began after the read came or, in mode

@@ -92,13 +92,14 @@ _log = structlog.get_logger("objects")
 class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     """Keeps each object held that a pod references, and tells its followers what changes.
 
-    Owns: who references what, who follows what, the lives of the holders. It has no values.
-    Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``,
-    ``UnfollowObjects``, ``ChangeMissed``, ``DescribeObjects``; ``HolderFact`` of holders,
-    ``LocalHolderFact``; ``NodeFact``; its own timers.
+    Owns: who references what, who follows what, the lives of the holders, and the level in which these set
+    values.
+    Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``KeyFollowed``,
+    ``UnprovenTaken``, ``FollowObjects``, ``UnfollowObjects``, ``ChangeMissed``, ``DescribeObjects``;
+    ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``; its own timers.
     Tells: PodManager ``Subscribe``, the Node's registrar ``FollowNode`` and the holder of local objects
     ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
-    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers and the
+    and ``StopChild``; holders ``ReferencesAre``, ``UnprovenUsed`` and ``ReadObject``; subscribers and the
     recorder of events ``ObjectFact``; who posts events ``PostEvent``.
     Fails when: it has a bug. The next life keeps the references, holders and subscribers of the last, asks
     for the pods anew, and repeats what it may not have finished telling.

@@ -110,12 +110,13 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
     """Keeps one object of the API server current as long as pods reference it, and answers its reads.
 
     Owns: what is known of the object, the reads that wait, and whether it is watched.
-    Hears: ``ReferencesAre`` (coalesced), ``ReadObject``, ``StopIfIdle``; ``WatchFact``,
+    Hears: ``ReferencesAre`` (coalesced), ``ReadObject``, ``UnprovenUsed``, ``StopIfIdle``; ``WatchFact``,
     ``TargetListed``; its own timer.
-    Tells: ``Watches`` the messages ``Watch``, ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its
-    manager ``HolderIs`` whenever it is held in another way or has changed and in answer to each
-    ``ReferencesAre``, ``HolderDone`` in answer to each that says that nobody references it, and
-    ``HolderIdle`` when nobody has read it for long and in answer to ``StopIfIdle``.
+    Tells: followers what the object is, by the level of its manager; ``Watches`` the messages ``Watch``,
+    ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its manager ``ChangeMissed`` for a pod that has
+    begun with what changed meanwhile, ``HolderIs`` whenever it is held in another way or has changed and in
+    answer to each ``ReferencesAre``, ``HolderDone`` in answer to each that says that nobody references it,
+    and ``HolderIdle`` when nobody has read it for long and in answer to ``StopIfIdle``.
     Fails when: there is a bug. If the API server tells something that cannot be used, the error is shown
     and the last good version kept.
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from messages.objects import (
+    HeldObject,
     ObjectChanged,
     ObjectFact,
     ObjectKind,
@@ -568,3 +569,100 @@ def test_a_value_is_in_nothing_but_the_answer_s_data(
     seen += repr([world.play.describe(), world.play.endings])
     assert CANARY not in seen
     assert base64.b64encode(CANARY.encode()).decode()[:-4] not in seen
+
+
+# --- following values -----------------------------------------------------------------------------------
+
+
+def test_a_new_pod_is_told_what_its_object_is(world: ObjectWorld) -> None:
+    world.admin.put("db", password="pass")
+    web = world.pod("web", "db")
+    world.serves(web)
+    answer = world.asks(web)
+    assert (answer.verdict, answer.age, answer.is_fresh) == (ReadVerdict.FOUND, None, True)
+    assert answer.value is not None
+    assert answer.value.data == {"password": hidden("pass").encode()}
+    assert hidden("pass") not in repr((answer, world.known(web)))
+
+
+def test_a_new_pod_is_told_that_there_is_no_such_object_and_when_it_comes(
+    world: ObjectWorld,
+) -> None:
+    web = world.pod("web", "db")
+    world.serves(web)
+    answer = world.asks(web)
+    assert (answer.verdict, answer.age, answer.is_fresh) == (ReadVerdict.NOT_FOUND, None, True)
+    assert answer.reason
+    world.admin.put("db", a="1")
+    assert world.asks(web).verdict is ReadVerdict.FOUND
+
+
+def test_whose_pod_references_an_object_no_more_is_told_so_and_the_value_is_gone(
+    world: ObjectWorld,
+) -> None:
+    world.admin.put("db", a="1")
+    web = world.pod("web", "db")
+    world.serves(web)
+    assert world.asks(web).verdict is ReadVerdict.FOUND
+    world.serves()
+    assert world.known(web) == HeldObject(
+        verdict=ReadVerdict.NOT_REGISTERED, reason="no pod references it"
+    )
+    answer = world.asks(web)
+    assert (answer.verdict, answer.is_fresh) == (ReadVerdict.NOT_REGISTERED, True)
+    world.serves(web)
+    assert world.asks(web).verdict is ReadVerdict.FOUND
+
+
+def test_a_change_is_told_to_those_who_follow_as_soon_as_it_is_known(world: ObjectWorld) -> None:
+    world.admin.put("db", a="1")
+    web = world.pod("web", "db")
+    world.serves(web)
+    world.asks(web)
+    world.admin.put("db", a="2")
+    world.waits()
+    value = world.known(web).value
+    assert value is not None
+    assert value.data["a"] == hidden("2" if world.keeps else "1").encode()
+
+
+def test_who_hears_of_a_change_has_the_new_value(world: ObjectWorld) -> None:
+    if not world.keeps:
+        return
+    follower, web = in_use(world)
+    world.asks(web)
+    world.admin.put("db", a="2")
+    world.waits()
+    assert words(follower) == ["modified db a"]
+    value = world.known(web).value
+    assert value is not None
+    assert value.data["a"] == hidden("2").encode()
+
+
+@pytest.mark.parametrize("whom", ["manager", "holder"])
+def test_who_asks_while_somebody_crashes_is_told_in_the_end(world: ObjectWorld, whom: str) -> None:
+    world.admin.put("db", a="1")
+    web = world.pod("web", "db")
+    world.serves(web)
+    world.asks(web)
+    world.goes_down(world.manager if whom == "manager" else world.holder)
+    world.admin.put("db", a="2")
+    shop = world.pod("shop", "db")
+    world.serves(web, shop)
+    world.begins_to_ask(shop)
+    world.waits()
+    world.answers()
+    answer = world.asks(shop)
+    assert answer.value is not None
+    assert answer.value.data["a"] == hidden("2").encode()
+    assert answer.is_fresh
+
+
+def test_an_object_that_is_followed_is_never_idle(world: ObjectWorld) -> None:
+    world.admin.put("db", a="1")
+    web = world.pod("web", "db")
+    world.serves(web)
+    world.asks(web)
+    world.play.advance(3600.0)
+    assert [each.state for each in world.described()] != [ObjectState.IDLE]
+    assert world.known(web).verdict is ReadVerdict.FOUND

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from messages.api import FailureKind
+from messages.holders import HolderIs, Mark, UnprovenUsed
+from messages.objects import Change, ChangeMissed, ReadVerdict, UnprovenTaken
+from messages.pods import PodUid
 from messages.watches import ObjectOp
 from tests.support.objects.watcher_stage import (
+    WANTED,
     WHERE,
     WatcherStage,
     answered,
@@ -192,3 +196,38 @@ def test_a_failing_check_leaves_the_last_value(stage: WatcherStage, *, immutable
     stage.play.advance(1.0)
     assert stage.answers() == ["stale a=1 for 5 s"]
     assert in_words(stage.read(mark=1)) == "found a=1"
+
+
+# --- what nobody could prove in time --------------------------------------------------------------------
+
+
+def used(mark: int, version: str) -> UnprovenUsed:
+    """Return that the pod of a mark goes on with a version."""
+    taken = UnprovenTaken(
+        pod=PodUid("web"), object=WANTED, verdict=ReadVerdict.FOUND, resource_version=version
+    )
+    return UnprovenUsed(taken=taken, mark=Mark(mark))
+
+
+def test_a_pod_that_goes_on_with_what_nobody_could_prove_is_concerned_by_the_next_change(
+    by_hand: WatcherStage,
+) -> None:
+    by_hand.hears(references(2, mark=2), used(mark=2, version="10"))
+    by_hand.manager.drain()
+    by_hand.hears(told(ObjectOp.MODIFIED, version(15, a="3")))
+    (news,) = [fact for fact in by_hand.manager.drain() if isinstance(fact, HolderIs)]
+    assert (news.changed is not None, news.concerns) == (True, 2)
+
+
+def test_a_change_that_was_told_before_it_was_known_what_a_pod_goes_on_with_is_told_for_it(
+    by_hand: WatcherStage,
+) -> None:
+    by_hand.hears(references(2, mark=2), told(ObjectOp.MODIFIED, version(15, a="3")))
+    by_hand.manager.drain()
+    by_hand.hears(used(mark=2, version="15"))
+    assert by_hand.manager.drain() == []
+    by_hand.hears(used(mark=2, version="10"))
+    (missed,) = by_hand.manager.drain()
+    assert isinstance(missed, ChangeMissed)
+    assert (missed.pod, missed.changed.keys) == ("web", ("a",))
+    assert (missed.changed.resource_version, missed.changed.change) == ("15", Change.MODIFIED)

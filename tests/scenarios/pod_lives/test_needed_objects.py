@@ -171,6 +171,23 @@ def test_a_read_that_nobody_answers_holds_a_pod_up_for_a_moment_only(lives: Live
     assert SETTINGS in lives.machine.objects[-1]
 
 
+def test_a_new_pod_waits_a_second_for_a_fresh_value_and_goes_on_with_what_is_known(
+    lives: LivesStage,
+) -> None:
+    objects = lives.world.objects
+    objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
+    objects.look(SETTINGS)
+    objects.is_silent = True
+    lives.lists(API, with_variable())
+    lives.play.advance(0.9)
+    assert lives.ran() == []
+    lives.play.advance(0.2)
+    assert lives.ran() == ["start web/main#0"]
+    assert SETTINGS in lives.machine.objects[-1]
+    (taken,) = objects.taken
+    assert (taken.object, taken.verdict) == (SETTINGS, ReadVerdict.FOUND)
+
+
 def test_a_pod_that_crashed_while_it_waited_goes_on_waiting(lives: LivesStage) -> None:
     lives.lists(API, with_volume())
     lives.worker_crashes(with_volume())

@@ -20,11 +20,13 @@ from actors.objects.manager import OBJECT_HOLDERS
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree
 from kernel import ChildSpec, Key, Port, Steps, SupervisorSpec
+from manifests.references.identity import object_of
 from messages.events import PostEvent
 from messages.objects import (
     DescribeObjects,
     FollowObjects,
     GetObject,
+    HeldObject,
     ObjectDescribed,
     ObjectFact,
     ObjectKind,
@@ -48,6 +50,14 @@ from tests.support.objects.administrators import (
     FileAdministrator,
 )
 from tests.support.objects.manager_players import NodeKeeper
+from tests.support.objects.reader import (
+    READER,
+    Answer,
+    Read,
+    Reader,
+    ReadMemory,
+    take_answers,
+)
 from tests.support.objects.settings import cluster_settings
 from tests.support.pods.pod_manager_stage import SilentSource
 
@@ -85,6 +95,7 @@ class ObjectWorld:
         flags = (f"--local-objects-dir={path}", f"--file-check-frequency={SCAN}s")
         settings = cluster_settings(_STRATEGIES[store], *flags)
         self._objects = ObjectTree(settings, self._address, edges)
+        self._reads = ReadMemory()
         self._node = NodeKeeper()
         self.events: Probe[PostEvent] = Probe()
         self._pod_memory = PodMemory()
@@ -138,6 +149,26 @@ class ObjectWorld:
         question = GetObject(pod=pod.uid, name=name, reply_to=answers)
         self.play.tell(MANAGERS[self.kind], question)
         return answers
+
+    def asks(self, pod: Pod, name: str = "db") -> Answer:
+        """Have somebody follow an object as a new pod does; return what that pod goes on with."""
+        self.begins_to_ask(pod, name)
+        self.play.advance(1.0)
+        (answer,) = self.answers()
+        return answer
+
+    def begins_to_ask(self, pod: Pod, name: str = "db") -> None:
+        """The same, whether or not time passes until there is an answer."""
+        self.play.tell(READER, Read(object_of(pod, self.kind, name)))
+
+    def answers(self) -> list[Answer]:
+        """Return what was answered since the last look."""
+        return take_answers(self._reads)
+
+    def known(self, pod: Pod, name: str = "db") -> HeldObject:
+        """Return what who asked for an object knows of it by now."""
+        self.play.settle()
+        return self._reads.known[object_of(pod, self.kind, name)]
 
     def follows(self) -> Probe[ObjectFact]:
         """Return somebody who follows all objects of the kind."""
@@ -213,8 +244,12 @@ class ObjectWorld:
                 ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, self._pod_memory)),
                 *self._objects.specs(),
                 local_source,
+                ChildSpec(key=READER, factory=self._make_reader),
             ),
         )
+
+    def _make_reader(self) -> Reader:
+        return Reader(self._objects.levels, self.play.port(READER), self._reads)
 
     def _address(self, key: Key[Any], /) -> Port[Any]:
         return self.play.port(key)
