@@ -48,7 +48,7 @@ def pause(backoff: Backoff, failures: int, failure: ApiFailure | None = None) ->
     return max(backoff.delay(failures), wished)
 
 
-class Outage:
+class ApiOutage:
     """Whether the API server can be asked, for an actor that asks about many things at once.
 
     An outage concerns all of them. While it lasts, one call is tried from time to time, for whichever thing

@@ -37,7 +37,7 @@ from actors.mirrors.plan import (
 )
 from actors.mirrors.pod import creation, deletion, look
 from actors.mirrors.verdicts import REFERENCES, MirrorVerdicts
-from actors.outages import OUTAGE_BACKOFF, Outage, is_outage, pause
+from actors.outages import OUTAGE_BACKOFF, ApiOutage, is_outage, pause
 from kernel import Key, OperationsMemory, PooledActor, Port
 from messages.api import ApiFailure, ApiRequest, CallApi
 from messages.events import PostEvent
@@ -113,7 +113,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
     def started(self) -> None:
         self._calls = self.operations(OperationsMemory[_Call](), self._take_answer)
         waiting = "mirror pods have to wait for the API server"
-        self._outage = Outage(self.alarm(self._go_on), _log, waiting)
+        self._outage = ApiOutage(self.alarm(self._go_on), _log, waiting)
         self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
         self._ports.node.tell(FollowNode(subscriber=self._ports.me))
         self.later(SOURCES_WITHIN, self._note_late_sources)

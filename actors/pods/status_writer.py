@@ -12,7 +12,7 @@ from typing import Any, Final
 import structlog
 
 from actors.api_calls import api_call
-from actors.outages import OUTAGE_BACKOFF, Outage, is_outage, pause
+from actors.outages import OUTAGE_BACKOFF, ApiOutage, is_outage, pause
 from actors.pods.status_objects import ShownPods
 from actors.pods.status_parts import StatusMemory, StatusPorts
 from actors.pods.status_records import StatusRecord
@@ -74,7 +74,7 @@ class StatusWriter:
         self._port = ports.calls
         self._calls = actor.operations(OperationsMemory[_Call](), self._take_answer)
         waiting = "statuses of pods have to wait for the API server"
-        self._outage = Outage(actor.alarm(self.examine_some), _log, waiting)
+        self._outage = ApiOutage(actor.alarm(self.examine_some), _log, waiting)
         self._more = actor.alarm(self.examine_some)
 
     @property

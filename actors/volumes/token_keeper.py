@@ -15,7 +15,7 @@ import structlog
 from typing_extensions import override
 
 from actors.api_calls import api_call
-from actors.outages import Outage, is_outage, pause
+from actors.outages import ApiOutage, is_outage, pause
 from actors.volumes.token_alarms import TokenAlarms
 from actors.volumes.token_parts import TOKEN_KEEPER, TokenMemory, TokenPorts
 from actors.volumes.token_records import PodTokens, TokenQueue, TokenRecord, counted
@@ -78,7 +78,7 @@ class TokenKeeper(PooledActor[TokensMessage]):
     def started(self) -> None:
         self._calls = self.operations(OperationsMemory[TokenRecord](), self._take_answer)
         waiting = "tokens of service accounts have to wait for the API server"
-        self._outage = Outage(self.alarm(self._go_on), _log, waiting)
+        self._outage = ApiOutage(self.alarm(self._go_on), _log, waiting)
         self._next_look = self.alarm(self._note_time)
         self._more = self.alarm(self._go_on)
         self._clocks_apart = self._apart()

@@ -24,6 +24,7 @@ from messages.holders import (
 )
 from messages.objects import (
     Change,
+    ChangeMissed,
     ObjectChanged,
     ObjectRead,
     ObjectState,
@@ -245,7 +246,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
     @rule()
     def its_manager_stops_it_if_it_is_idle_and_it_lives_again_when_it_is_needed(self) -> None:
         self.questions += 1
-        self.watched.take_stop(StopIfIdle(number=self.questions))
+        self.watched.take_note(StopIfIdle(number=self.questions))
         self.settle()
         if self.idle == self.questions:
             self.keeper.wire.clear()
@@ -349,6 +350,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
             case AnswerRead(answer=answer):
                 self.check(answer)
             case Inform(fact=fact):
+                assert not isinstance(fact, ChangeMissed), "no value was used that was not proven"
                 self.note(fact)
 
     def check(self, answer: ObjectRead) -> None:
