@@ -30,7 +30,7 @@ def object_metrics(kinds: Iterable[ObjectsDescribed | Unanswered]) -> Iterable[M
     )
     yield counter(
         "actorlet_object_reads",
-        "Reads of objects for pods.",
+        "How often pods and their volumes asked for a fresh value of an object.",
         ("kind",),
         {(each.kind,): each.reads for each in described},
     )

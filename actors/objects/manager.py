@@ -226,11 +226,13 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                     self._unhurried.add(objects)
 
     def _note_followers(self, told: FollowersAre) -> None:
+        memory, wanted = self._memory, told.object
         if told.followers:
-            self._memory.wanted[told.object] = told.wanted
+            memory.reads += told.wanted > memory.wanted.get(wanted, 0)
+            memory.wanted[wanted] = told.wanted
         else:
-            self._memory.wanted.pop(told.object, None)
-        self._tell_needs(told.object)
+            memory.wanted.pop(wanted, None)
+        self._tell_needs(wanted)
 
     def _adopt_followers(self) -> None:
         """Take who follows values. That nobody does may have been told to the life before, and lost."""

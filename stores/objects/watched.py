@@ -104,7 +104,11 @@ class WatchedObject:
         if isinstance(note, UnprovenUsed):
             self.take_use(note)
         else:
-            self._memory.stop_asked = note.number
+            self.take_stop(note)
+
+    def take_stop(self, question: StopIfIdle) -> None:
+        """Note that the manager asks whether the holder is still idle."""
+        self._memory.stop_asked = question.number
 
     def take_use(self, used: UnprovenUsed) -> None:
         """Note that a pod goes on with what was known before it came."""

@@ -583,6 +583,7 @@ def test_a_new_pod_is_told_what_its_object_is(world: ObjectWorld) -> None:
     assert answer.value is not None
     assert answer.value.data == {"password": hidden("pass").encode()}
     assert hidden("pass") not in repr((answer, world.known(web)))
+    assert world.reads() == 1
 
 
 def test_a_new_pod_is_told_that_there_is_no_such_object_and_when_it_comes(

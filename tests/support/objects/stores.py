@@ -180,6 +180,10 @@ class ObjectWorld:
         """Return how the referenced objects are held."""
         return self.play.ask(MANAGERS[self.kind], _describe_objects).objects
 
+    def reads(self) -> int:
+        """Return how often fresh values were asked for, as people are told."""
+        return self.play.ask(MANAGERS[self.kind], _describe_objects).reads
+
     def holders(self) -> list[str]:
         """Return the running names of those that hold objects of the API server."""
         nodes = self.play.describe()
