@@ -23,6 +23,7 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "a pod is removed",
         "a pod is added",
     ),
+    "containers age": ("an aging pod is added", "a container ends", "a pod is added"),
     "static pods are edited and put back": (
         *ADDED,
         "a static pod is edited",

@@ -14,9 +14,11 @@ from tests.environment.oracle.cost import (
     Cost,
     CostOfChange,
     cost_of,
+    cost_of_change,
     dearer,
     unlike_fresh,
 )
+from tests.support.builders import make_pod
 
 JOINED = Sources(url=False, directory=True, cluster=True)
 
@@ -84,9 +86,25 @@ def test_a_new_pod_may_need_fewer_looks_than_in_a_fresh_node_and_nothing_else_ma
     fresh = CostOfChange({"ListContainers": 4, "RunPodSandbox": 1, "job of the disk": 3}, {})
     fewer = CostOfChange({**fresh.calls, "ListContainers": 2}, {})
     assert list(unlike_fresh(fewer, fresh)) == []
-    more = CostOfChange({**fresh.calls, "ListContainers": 5, "job of the disk": 2}, {"a b": 1})
+    more = CostOfChange(
+        {**fresh.calls, "ListContainers": 5, "job of the disk": 2},
+        {"a b": 1},
+        frozenset({"c-1.json"}),
+    )
     assert list(unlike_fresh(more, fresh)) == [
         "a new pod costs 5 of ListContainers, in a fresh node 4",
         "a new pod costs 2 of job of the disk, in a fresh node 3",
+        "for a new pod c-1.json is written, too",
         "a new pod costs 1 timers of a b, in a fresh node 0",
     ]
+
+
+def test_for_a_new_pod_no_record_of_another_one_is_written(tmp_path: Path) -> None:
+    node = Node(1, tmp_path)
+    pods = [make_pod(name, uid=f"{name}-1", source="http") for name in ("a", "b", "c")]
+    node.lists(pods[:2])
+    node.advance(60.0)
+    before = cost_of(node, 60.0)
+    cost_of_new = cost_of_change(node, lambda: node.lists(pods), before, 60.0)
+    assert (tmp_path / "root/pod-records/c-1.json").exists()
+    assert cost_of_new.rewritten == frozenset()

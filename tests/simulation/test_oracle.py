@@ -34,3 +34,18 @@ def test_a_mirror_without_any_condition_is_said_not_to_be_ready(tmp_path: Path) 
 def test_the_page_on_testing_has_each_rule_as_its_class_says_it() -> None:
     page = PAGE.read_text("utf-8")
     assert page == with_table(page), "make reference"
+
+
+def test_an_actor_that_does_not_show_its_last_error_any_more_is_said_and_a_new_agent_knows_none(
+    tmp_path: Path,
+) -> None:
+    oracle = Oracle(Node(1, tmp_path))
+    oracle.fails({"probe-keeper": "it crashed", "runtime": ""})
+    oracle.fails({"probe-keeper": "it crashed again", "runtime": ""})
+    oracle.wishes.killed_at = 1.0
+    oracle.fails({"probe-keeper": "", "runtime": "it crashed"})
+    assert oracle.broken == []
+    oracle.fails({"probe-keeper": "", "runtime": ""})
+    assert oracle.broken == [
+        "0.00 s: runtime does not show any more that it failed with it crashed"
+    ]

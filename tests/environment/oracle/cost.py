@@ -52,6 +52,8 @@ class CostOfChange:
 
     calls: Mapping[str, int]
     timers: Mapping[str, int]
+    rewritten: frozenset[str] = frozenset()
+    """The records of pods that were there before and are another file now."""
 
 
 def cost_of(node: Node, seconds: float) -> Cost:
@@ -94,6 +96,7 @@ def cost_of_change(
 
     ``before`` is what the while until now has cost, of so many seconds, too.
     """
+    records = _records(node)
     calls = node.runtime.work()
     node.advance(BETWEEN)
     change()
@@ -101,19 +104,28 @@ def cost_of_change(
     more, timers = node.runtime.work() - calls, node.timers()
     more.subtract(before.calls)
     timers.subtract(before.timers)
-    return CostOfChange(more, timers)
+    now = _records(node)
+    rewritten = {name for name in records.keys() & now.keys() if records[name] != now[name]}
+    return CostOfChange(more, timers, frozenset(rewritten))
+
+
+def _records(node: Node) -> dict[str, int]:
+    """Return which file the record of each pod is: another one after each time that it is written."""
+    return {each.name: each.stat().st_ino for each in (node.folder / "root/pod-records").glob("*")}
 
 
 def unlike_fresh(aged: CostOfChange, fresh: CostOfChange) -> Iterator[str]:
     """Yield what a change costs otherwise than in a fresh node.
 
-    That may ask again about an image which the aged one knows. Looks may be one for several events.
+    That may ask again about an image which the aged one knows. Looks may be one for several events. No record
+    of another pod is written for it.
     """
     for method, calls, there in unlike(aged.calls, fresh.calls):
         may_be_less = method in LOOKS or method == "ImageStatus"
         most = MOST_LOOKS if method in LOOKS else there
         if calls > most or (calls < there and not may_be_less):
             yield f"a new pod costs {calls} of {method}, in a fresh node {there}"
+    yield from (f"for a new pod {each} is written, too" for each in sorted(aged.rewritten))
     for timer, count, there in unlike(aged.timers, fresh.timers):
         if timer.partition(" ")[0] not in DRAW or abs(count - there) > 1:
             yield f"a new pod costs {count} timers of {timer}, in a fresh node {there}"

@@ -22,7 +22,7 @@ from tests.environment.oracle.objects import Given
 from tests.environment.oracle.probes import HeldBack, ReadyAsAnswered
 from tests.environment.oracle.rule import Rule, Wishes
 from tests.environment.oracle.runtimes import AsAnnotated, CalledInOrder, Outlives
-from tests.environment.oracle.shown import AddressStays, NeverBack, NoSecret
+from tests.environment.oracle.shown import AddressStays, ErrorStays, NeverBack, NoSecret
 from tests.environment.oracle.sources import LastListed
 from tests.environment.oracle.starts import (
     BackOff,
@@ -41,7 +41,7 @@ from tests.support.canary import LOOKOUT
 RULES: Final[tuple[type[Rule], ...]] = (
     *(OneInstance, Wanted, MeantImage, InitFirst, Policy, BackOff),
     *(StopWanted, GraceShrinks, AfterHook, OthersStay),
-    *(AddressStays, NeverBack, NoSecret),
+    *(AddressStays, NeverBack, ErrorStays, NoSecret),
     *(OnlyOurs, MarksStay, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
     *(AsAnnotated, Outlives, CalledInOrder),
     *(HeldBack, ReadyAsAnswered, OneWatcher),
@@ -70,6 +70,7 @@ class Oracle(Witness):
         """Look at what the agent shows, and at the machine."""
         self.shows(self._node.statuses())
         self.describes(self._node.described())
+        self.fails(self._node.errors())
         self.moves()
         actors = self._node.play.describe()
         self.works_with(actors)
@@ -115,6 +116,11 @@ class Oracle(Witness):
     def describes(self, sources: Mapping[str, SourceDescribed]) -> None:
         for rule in self._rules:
             rule.describes(sources)
+
+    @override
+    def fails(self, errors: Mapping[str, str]) -> None:
+        for rule in self._rules:
+            rule.fails(errors)
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:

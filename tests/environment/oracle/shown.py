@@ -72,6 +72,27 @@ class AddressStays(Rule):
         return self.wishes.wants(uid) and not is_begun_anew
 
 
+class ErrorStays(Rule):
+    """What an actor failed with last is shown as long as it is there, however its later lives end.
+
+    An agent that begins knows nothing of the errors of the one before. An actor that was gone meanwhile, such
+    as the worker of a pod, is another one.
+    """
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._errors: dict[str, str] = {}
+        self._life = 0.0
+
+    @override
+    def fails(self, errors: Mapping[str, str]) -> None:
+        before = self._errors if self._life == self.wishes.killed_at else {}
+        for name, error in errors.items():
+            if before.get(name) and not error:
+                self.broken(f"{name} does not show any more that it failed with {before[name]}")
+        self._errors, self._life = dict(errors), self.wishes.killed_at
+
+
 class NoSecret(Rule):
     """No value of a Secret is in what is shown."""
 

@@ -14,6 +14,14 @@ from tests.simulation.workload import NAMES, pod_of, with_least_grace, with_othe
 
 def _add(world: World) -> None:
     name, kind = world.random.choice(NAMES), world.random.choice(sorted(world.workload.kinds))
+    _bring(world, name, kind)
+
+
+def _add_of(kind: str) -> Callable[[World], None]:
+    return lambda world: _bring(world, world.random.choice(NAMES), kind)
+
+
+def _bring(world: World, name: str, kind: str) -> None:
     made = world.workload.kinds[kind]
     places = [each for each in world.node.origins() if _may_have(world, each, made)]
     place = world.random.choice(places) if places else None
@@ -64,4 +72,6 @@ PEOPLE: Final[Kinds] = {
     "a pod is removed": (6, _remove),
     "a pod is removed in a hurry": (3, _hurry),
     "a pod is edited": (4, _edit),
+    # In openings alone, which say of which kind it is:
+    "an aging pod is added": (0, _add_of("aging")),
 }
