@@ -375,8 +375,9 @@ class WatchedObjectModel(RuleBasedStateMachine):
             case _:
                 assert answer.value is None
 
-    def note(self, fact: HolderFact) -> None:
+    def note(self, fact: HolderFact | ChangeMissed) -> None:
         assert not isinstance(fact, HolderBegan), "that is the actor's to tell"
+        assert not isinstance(fact, ChangeMissed), "no pod of this model has waited in vain"
         if isinstance(fact, HolderDone):
             assert fact.newest == self.newest
             assert not self.pods
