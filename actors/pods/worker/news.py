@@ -54,6 +54,8 @@ class WorkerNews:
         """Go on from what was shown of the pod before: by an earlier life of the agent, or nothing."""
         memory = self._memory
         if memory.status is not None:
+            if not memory.wish.is_removed:
+                self.tell_status()  # the life before may have crashed between noting and telling it
             return
         kept = memory.kept.start_time if memory.kept is not None else None
         began = kept or Timestamp(int(now))
