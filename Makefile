@@ -18,7 +18,7 @@ PY := .venv/bin/python
 PURE := \
     command/answers.py command/event_lines.py command/health_checks.py command/lists.py command/moments.py command/plain_tables.py command/pod_words.py command/reading.py command/reasons.py \
     command/references.py command/selecting.py command/server_names.py command/tables.py command/wording.py command/written.py \
-    server/reasons/* \
+    server/pod_summary.py server/reasons/* \
     command/top/agent_lines.py command/top/connection.py command/top/details.py command/top/help.py command/top/keys.py \
     command/top/lines.py command/top/lists.py command/top/looking.py command/top/pace.py command/top/pages.py command/top/screen.py \
     command/top/state.py \

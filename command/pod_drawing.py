@@ -59,9 +59,11 @@ EVENTS = (
 def draw_pod(drawing: Drawing, known: PodEvidence, now: float, *, wide: bool) -> None:
     """Draw what is known of a pod."""
     pod = known.pod
-    drawing.line(f"{pod_name(pod)}: {state(pod)}, {readiness(pod)} ready", style="bold")
+    drawing.line(
+        f"{pod_name(pod)}: {state(known.story)}, {readiness(known.story)} ready", style="bold"
+    )
     for each in known.why:
-        drawing.item(each.told(now), style=DOUBTFUL if is_well(pod) else BAD)
+        drawing.item(each.told(now), style=DOUBTFUL if is_well(known.story) else BAD)
         if each.advice:
             drawing.item(each.advice, mark=" ")
     if not known.why:
@@ -70,7 +72,7 @@ def draw_pod(drawing: Drawing, known: PodEvidence, now: float, *, wide: bool) ->
     drawing.pairs(_facts(known, now, wide=wide))
     for title, sheet in (
         ("Containers", containers(pod, now)),
-        ("Probes", probes(known.probes, now)),
+        ("Probes", probes(known.story, now)),
         ("Volumes", volumes(known.volumes)),
         ("Secrets and ConfigMaps", objects(known)),
         ("Conditions", conditions(pod, now)),
@@ -92,7 +94,7 @@ def _facts(known: PodEvidence, now: float, *, wide: bool) -> list[tuple[str, str
             " ".join(filter(None, (text(pod, "spec", "nodeName"), text(pod, "status", "hostIP")))),
         ),
         ("address", text(pod, "status", "podIP")),
-        ("old variables", old_variables(known.probes)),
+        ("old variables", old_variables(known.story)),
     ]
     if wide:
         labels = part(pod, "metadata", "labels")

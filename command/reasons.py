@@ -19,7 +19,8 @@ class PodEvidence:
     pod: Document
     manifests: list[Document] = field(default_factory=list)
     objects: list[Document] = field(default_factory=list)
-    probes: Document = field(default_factory=dict)
+    story: Document = field(default_factory=dict)
+    """What the agent tells of the pod alone: its summary, its probes, its old variables."""
     volumes: Sequence[Document] = ()
     events: Sequence[Document] = ()
     """What the agent remembers of it, the oldest first."""

@@ -16,7 +16,7 @@ MOST_NAMED = 5
 
 
 def pods_path(
-    *, is_brief: bool = True, namespace: str = "", name: str = "", only_unready: bool = False
+    *, is_brief: bool = True, namespace: str = "", name: str = "", only_troubled: bool = False
 ) -> str:
     """Return where an agent lists pods. One of another version may list all of them, and all that it knows.
 
@@ -26,7 +26,7 @@ def pods_path(
         "brief": "true" if is_brief else "",
         "namespace": namespace,
         "name": typed(name),
-        "unready": "true" if only_unready else "",
+        "troubled": "true" if only_troubled else "",
     }
     query = urlencode({key: said for key, said in wanted.items() if said})
     return f"/pods?{query}" if query else "/pods"

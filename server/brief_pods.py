@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
+from messages.units import Timestamp
 from server.json_answers import is_told
-from stores.statuses.conditions import VOLUMES_RELEASED
-from stores.statuses.container_statuses import brief_state
+from server.pod_summary import is_well, phase_of, pod_summary
 from stores.statuses.rendering import render_brief_status
 
 Statuses = Mapping[PodUid, PodStatus]
@@ -22,8 +22,6 @@ Statuses = Mapping[PodUid, PodStatus]
 _METADATA: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
 _ANNOTATIONS: Final = ("kubernetes.io/config.source", "kubernetes.io/config.seen")
 _STATUS: Final = ("phase", "reason", "startTime", "podIP", "qosClass")
-_CONTAINER_STATUS: Final = ("name", "ready", "started", "restartCount")
-_KINDS: Final = ("initContainerStatuses", "containerStatuses")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +33,8 @@ class PodsAsked:
     namespace: str = ""
     name: str = ""
     """The UID of a pod, or the beginning of its name, with or without its namespace."""
-    only_unready: bool = False
-    """Without those that are ready, or have succeeded."""
+    only_troubled: bool = False
+    """Without those that are well."""
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> PodsAsked:
@@ -45,7 +43,7 @@ class PodsAsked:
             is_brief=is_told(query, "brief"),
             namespace=query.get("namespace", ""),
             name=query.get("name", ""),
-            only_unready=is_told(query, "unready"),
+            only_troubled=is_told(query, "troubled"),
         )
 
 
@@ -56,14 +54,16 @@ def in_namespace(pods: Sequence[Pod], asked: PodsAsked) -> Sequence[Pod]:
     return [pod for pod in pods if pod.namespace == asked.namespace]
 
 
-def chosen(pods: Sequence[Pod], statuses: Statuses | None, asked: PodsAsked) -> Sequence[Pod]:
+def chosen(
+    pods: Sequence[Pod], statuses: Statuses | None, asked: PodsAsked, now: Timestamp
+) -> Sequence[Pod]:
     """Return those of ``pods`` that are asked for, in the order in which they are told."""
     found = pods
     if asked.name:
         found = [pod for pod in found if _may_be_meant(pod, asked.name)]
-    if asked.only_unready:
+    if asked.only_troubled:
         known = statuses or {}
-        found = [pod for pod in found if not is_well(pod, known.get(pod.uid))]
+        found = [pod for pod in found if not is_well(pod, known.get(pod.uid), now)]
     return sorted(found, key=_place) if asked.is_brief else found
 
 
@@ -73,27 +73,6 @@ def _place(pod: Pod) -> str:
 
 def _may_be_meant(pod: Pod, name: str) -> bool:
     return pod.uid == name or pod.name.startswith(name) or _place(pod).startswith(name)
-
-
-def is_well(pod: Pod, status: PodStatus | None) -> bool:
-    """Return whether nobody has to look at a pod: it is ready, or has succeeded, and nothing holds it."""
-    if status is None:
-        shown = pod.document.get("status") or {}
-        conditions = [
-            (each.get("type"), each.get("status")) for each in shown.get("conditions") or ()
-        ]
-    else:
-        conditions = [(each.type, each.status) for each in status.conditions]
-    is_held = (VOLUMES_RELEASED, "False") in conditions
-    is_over = phase_of(pod, status) == "Succeeded"
-    return not is_held and (is_over or ("Ready", "True") in conditions)
-
-
-def phase_of(pod: Pod, status: PodStatus | None) -> str:
-    """Return the phase that the node gives a pod; what its source says if the node says none."""
-    if status is not None:
-        return status.phase.value
-    return str((pod.document.get("status") or {}).get("phase") or "")
 
 
 def summary(pods: Iterable[Pod], statuses: Statuses | None) -> JsonObject:
@@ -108,51 +87,22 @@ def summary(pods: Iterable[Pod], statuses: Statuses | None) -> JsonObject:
     }
 
 
-def brief_pod(pod: Pod, status: PodStatus) -> JsonObject:
-    """Return of a pod with this status what a table shows. What is told is where a v1 Pod has it."""
-    return _with(pod.document, render_brief_status(pod, status))
+def brief_pod(
+    pod: Pod, status: PodStatus | None, document: JsonObject, now: Timestamp
+) -> JsonObject:
+    """Return what a table shows of a pod. What a v1 Pod has too is where it has it.
 
-
-def brief(document: JsonObject) -> JsonObject:
-    """Return the same of a document that has its status."""
-    return _with(document, _status(document.get("status") or {}))
-
-
-def _with(document: JsonObject, status: JsonObject) -> JsonObject:
-    metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
+    ``document`` is what is told of a pod that has no ``status``.
+    """
+    known = document if status is None else {**document, "status": render_brief_status(pod, status)}
+    metadata, shown = known.get("metadata") or {}, known.get("status") or {}
     annotations = metadata.get("annotations") or {}
     told = {name: metadata[name] for name in _METADATA if name in metadata}
     if notes := {name: annotations[name] for name in _ANNOTATIONS if name in annotations}:
         told["annotations"] = notes
-    return {"metadata": told, "spec": _spec(spec), "status": status}
-
-
-def _spec(spec: JsonObject) -> JsonObject:
-    told: dict[str, Any] = {"nodeName": spec.get("nodeName", "")}
-    if inits := spec.get("initContainers"):
-        told["initContainers"] = [
-            {"name": each["name"], "restartPolicy": each.get("restartPolicy", "")} for each in inits
-        ]
-    told["containers"] = [{"name": each["name"]} for each in spec.get("containers") or ()]
-    return told
-
-
-def _status(status: JsonObject) -> JsonObject:
-    told = {name: status[name] for name in _STATUS if name in status}
-    told["conditions"] = [
-        {"type": "Ready", "status": each.get("status")}
-        for each in status.get("conditions") or ()
-        if each.get("type") == "Ready"
-    ]
-    for kind in _KINDS:
-        if kind in status:
-            told[kind] = [_container(each) for each in status[kind] or ()]
-    return told
-
-
-def _container(status: JsonObject) -> JsonObject:
-    told = {name: status[name] for name in _CONTAINER_STATUS if name in status}
-    for name in ("state", "lastState"):
-        if state := status.get(name):
-            told[name] = brief_state(state)
-    return told
+    return {
+        "metadata": told,
+        "spec": {"nodeName": (known.get("spec") or {}).get("nodeName", "")},
+        "status": {name: shown[name] for name in _STATUS if name in shown},
+        "summary": pod_summary(pod, status, known, now),
+    }

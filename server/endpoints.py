@@ -131,7 +131,8 @@ class Endpoints:
     async def pods(self, request: web.Request) -> web.StreamResponse:
         """Return the pods that this node should have, each with its status."""
         pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
-        pieces = pod_list(answered(pods), _statuses(statuses), PodsAsked.of(request.query))
+        asked, now = PodsAsked.of(request.query), self._backend.system.clock.wall()
+        pieces = pod_list(answered(pods), _statuses(statuses), now, asked)
         return await streamed_answer(request, pieces, headers=_freshness(statuses))
 
     async def running_pods(self, request: web.Request) -> web.Response:

@@ -13,7 +13,8 @@ from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, PodObserved, RuntimeDescribed, RuntimePod
 from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
-from server.brief_pods import PodsAsked, brief, brief_pod, chosen, in_namespace, summary
+from messages.units import Timestamp
+from server.brief_pods import PodsAsked, brief_pod, chosen, in_namespace, summary
 from stores.pods.index import is_mirror_pod_of
 from stores.statuses.rendering import with_status
 
@@ -25,6 +26,7 @@ EVERYTHING: Final = PodsAsked()
 def pod_list(
     described: PodsDescribed,
     statuses: Mapping[PodUid, PodStatus] | None,
+    now: Timestamp,
     asked: PodsAsked = EVERYTHING,
 ) -> Iterator[str]:
     """Yield what ``/pods`` answers: a v1 PodList of static and API pods, without mirrors, as a kubelet's.
@@ -34,9 +36,9 @@ def pod_list(
     """
     shows = _with_mirror(described) if statuses is None else _with_status(statuses)
     if asked.is_brief:
-        shows = _in_brief(statuses or {}, shows)
+        shows = _in_brief(statuses or {}, shows, now)
     everything = in_namespace(described.pods, asked)
-    pods = chosen(everything, statuses, asked)
+    pods = chosen(everything, statuses, asked, now)
     told = {"summary": summary(everything, statuses)} if asked.is_brief else {}
     head = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, **told}
     yield json.dumps(head)[:-1] + ', "items": ['
@@ -51,11 +53,11 @@ def _with_status(statuses: Mapping[PodUid, PodStatus]) -> Callable[[Pod], JsonOb
 
 
 def _in_brief(
-    statuses: Mapping[PodUid, PodStatus], shows: Callable[[Pod], JsonObject]
+    statuses: Mapping[PodUid, PodStatus], shows: Callable[[Pod], JsonObject], now: Timestamp
 ) -> Callable[[Pod], JsonObject]:
     def shown(pod: Pod) -> JsonObject:
         status = statuses.get(pod.uid)
-        return brief(shows(pod)) if status is None else brief_pod(pod, status)
+        return brief_pod(pod, status, shows(pod) if status is None else pod.document, now)
 
     return shown
 

@@ -82,7 +82,7 @@ def _evidence(api: AgentApi, brief: Document) -> PodEvidence:
         pod=part(told, "pod"),
         manifests=manifests_of(_sources(api, pod_name(brief), uid), brief),
         objects=parts(api.optional("/watchz") or {}, "objects"),
-        probes=told,
+        story=told,
         volumes=[each for each in parts(volumes, "volumes") if text(each, "uid") == uid],
         events=parts(told, "events"),
         why=why,
@@ -107,10 +107,11 @@ def _show(known: PodEvidence, output: str, now: float) -> None:
 
     document: dict[str, Any] = {
         "pod": known.pod,
+        "summary": part(known.story, "summary"),
         "why": [each.told(now) for each in known.why],
         "advice": [each.advice for each in known.why],
         "manifests": known.manifests,
-        "probes": parts(known.probes, "probes"),
+        "probes": parts(known.story, "probes"),
         "volumes": list(known.volumes),
         "events": list(known.events),
     }

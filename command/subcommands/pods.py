@@ -43,13 +43,17 @@ COLUMNS = (
 @click.command("pods", short_help="The pods of this node")
 @namespace_option("Only pods of this namespace.")
 @foreign_option("-w", "--watch", says=FOLLOWING)
-@click.option("--troubled", is_flag=True, help="Only pods that are not ready and did not succeed.")
+@click.option(
+    "--troubled",
+    is_flag=True,
+    help="Only pods in trouble: not ready and not succeeded, or with a failure less than ten minutes ago.",
+)
 @server_option
 @output_option()
 def command(api: AgentApi, namespace: str, troubled: bool, output: str) -> None:  # noqa: FBT001
     """Show the pods of this node, one in a line. `actorlet pod NAME` says why one is not ready."""
     is_brief = output not in {JSON, YAML}
-    path = pods_path(is_brief=is_brief, namespace=namespace, only_unready=troubled)
+    path = pods_path(is_brief=is_brief, namespace=namespace, only_troubled=troubled)
     with api.listed(path, "items") as listed:
         asked = PodsShown(listed, namespace, only_troubled=troubled)
         if output == NAME:

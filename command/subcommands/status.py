@@ -63,12 +63,12 @@ def command(context: click.Context, api: AgentApi, *, strict: bool, output: str)
     """Say whether the agent is ready and healthy, and what of its pods and manifests is not well.
 
     The exit code is 1 if the agent is not ready, or not healthy. With --strict it is 1 also if anything
-    else is named: a pod that is not ready, a manifest to look at, a source that cannot be read, a volume of
+    else is named: a pod in trouble, a manifest to look at, a source that cannot be read, a volume of
     a driver that keeps a pod which is gone.
     """
     ready, healthy = health_report(api, "/readyz"), health_report(api, "/healthz")
     state = AgentState(
-        pods=rows_document(api, pods_path(only_unready=True), "items"),
+        pods=rows_document(api, pods_path(only_troubled=True), "items"),
         sources=rows_document(api, "/sourcez?troubled=true", "sources"),
     )
     why = first_causes(api) if state.troubled_pods() else {}
@@ -144,7 +144,7 @@ class AgentState:
         return [each for each in sources if text(each, "error") and flag(each, "ready")]
 
     def troubled_pods(self) -> list[Document]:
-        """Return the pods that are not ready and did not succeed."""
+        """Return the pods that are in trouble."""
         return [each for each in parts(self.pods, "items") if not is_well(each)]
 
     def troubled_manifests(self) -> list[Document]:
@@ -261,7 +261,7 @@ def _draw_held(drawing: Drawing, held: list[Document]) -> None:
 def _draw_pods(drawing: Drawing, troubled: list[Document], why: dict[str, str]) -> None:
     if not troubled:
         return
-    drawing.title(f"{counted(len(troubled), 'pod')} not ready: actorlet pod NAME says more")
+    drawing.title(f"{counted(len(troubled), 'pod')} in trouble: actorlet pod NAME says more")
     for each in sorted(troubled, key=pod_name)[:MOST_NAMED]:
         cause = why.get(text(each, "metadata", "uid"), "")
         said = f"{pod_name(each)}: {pod_state(each)}{cause and f': {cause}'}"

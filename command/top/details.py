@@ -62,7 +62,7 @@ def evidence(detail: DetailState) -> PodEvidence:
         pod=part(story, "pod"),
         manifests=[manifest] if manifest else [],
         objects=parts(detail.documents.get("objects", {}), "objects"),
-        probes=story,
+        story=story,
         volumes=parts(story, "volumeTroubles"),
         events=parts(story, "events"),
         why=reasons(story),
@@ -72,9 +72,14 @@ def evidence(detail: DetailState) -> PodEvidence:
 def pod_lines(known: PodEvidence, now: float, width: int) -> Iterator[Line]:
     """Yield a pod: why it does not run, its containers, the last events, and what else is known."""
     pod = known.pod
-    yield from item(f"{pod_name(pod)}: {state(pod)}, {readiness(pod)} ready", width, BOLD, mark="")
+    yield from item(
+        f"{pod_name(pod)}: {state(known.story)}, {readiness(known.story)} ready",
+        width,
+        BOLD,
+        mark="",
+    )
     for each in known.why:
-        yield from item(each.told(now), width, DOUBTFUL if is_well(pod) else BAD)
+        yield from item(each.told(now), width, DOUBTFUL if is_well(known.story) else BAD)
         yield from item(each.advice, width, mark="  ") if each.advice else ()
     if not known.why:
         yield line("It is well.", GOOD)
@@ -85,7 +90,7 @@ def pod_lines(known: PodEvidence, now: float, width: int) -> Iterator[Line]:
             ("age", age(since(pod), now)),
             ("comes from", ", ".join(filter(None, (source_of(pod), *manifests)))),
             ("address", text(pod, "status", "podIP")),
-            ("old variables", old_variables(known.probes)),
+            ("old variables", old_variables(known.story)),
             ("uid", text(pod, "metadata", "uid")),
         ],
         width,
@@ -93,7 +98,7 @@ def pod_lines(known: PodEvidence, now: float, width: int) -> Iterator[Line]:
     for title, sheet in (
         ("Containers", containers(pod, now)),
         ("What happened", events(known, now)),
-        ("Probes", probes(known.probes, now)),
+        ("Probes", probes(known.story, now)),
         ("Secrets and ConfigMaps", objects(known)),
         ("Conditions", conditions(pod, now)),
     ):

@@ -19,6 +19,7 @@ from server.health_questions import cluster_checks, healthiness, readiness
 from server.json_answers import joined, json_answer
 from server.object_pages import watchz
 from server.pod_questions import background_of, count_of_old_variables, story_of
+from server.pod_summary import is_well, pod_summary
 from server.probe_pages import ProbeState, probez
 from server.runtime_shown import runtime_shown
 from server.ui import pod_table, tables
@@ -108,9 +109,7 @@ class UiPages:
             uses=request.query.get("uses", ""),
         )
         found = pod_table.pods_found(answered(pods).pods, known, asked, now, chosen)
-        troubled = [
-            each for each in found.rows if pod_table.is_in_trouble(known.get(each.uid), now)
-        ]
+        troubled = [each for each in found.rows if not is_well(each, known.get(each.uid), now)]
         background = await background_of(self._backend, found.rows, troubled)
 
         def shown(pod: Pod) -> JsonObject:
@@ -143,6 +142,7 @@ class UiPages:
         now = self._backend.system.clock.wall()
         document = {
             "pod": shown,
+            "summary": pod_summary(pod, known.get(pod.uid), shown, now),
             "probes": rows[0]["probes"] if rows else [],
             **await story_of(self._backend, pod, shown, known.get(pod.uid), now),
         }

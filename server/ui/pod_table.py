@@ -17,11 +17,10 @@ from messages.pods import API, JsonObject, Pod, PodPhase, PodUid
 from messages.statuses import PodStatus
 from messages.units import Timestamp
 from server.pod_questions import PodsBackground, case_of
-from server.reasons.ends import LATELY
+from server.pod_summary import is_well, phase_of, pod_summary
 from server.reasons.judging import reasons
 from server.ui.paging import PageAsked, PageFound, page_found
-from stores.statuses.conditions import VOLUMES_RELEASED
-from stores.statuses.rendering import with_status
+from stores.statuses.rendering import render_brief_status, with_status
 
 Statuses = Mapping[PodUid, PodStatus]
 
@@ -53,8 +52,8 @@ def pods_found(
     rows = [
         pod
         for pod in pods
-        if (not chosen.phase or _phase(pod, statuses) == chosen.phase)
-        and (not chosen.only_troubled or is_in_trouble(statuses.get(pod.uid), now))
+        if (not chosen.phase or phase_of(pod, statuses.get(pod.uid)) == chosen.phase)
+        and not (chosen.only_troubled and is_well(pod, statuses.get(pod.uid), now))
         and (not chosen.uses or _uses(pod, chosen.uses))
     ]
     return page_found(
@@ -66,8 +65,8 @@ def pods_found(
         ),
         orders={
             "age": lambda pod: _beginning(pod, statuses.get(pod.uid)),
-            "restarts": lambda pod: _restarts(statuses.get(pod.uid)),
-            "state": lambda pod: _words(pod, statuses),
+            "restarts": lambda pod: _restarts(pod, statuses.get(pod.uid), now),
+            "state": lambda pod: _state(pod, statuses.get(pod.uid), now),
             "source": lambda pod: pod.source,
         },
     )
@@ -83,33 +82,9 @@ def pod_counts(pods: Iterable[Pod], statuses: Statuses, now: Timestamp) -> JsonO
     everything = list(pods)
     return {
         "total": len(everything),
-        "phases": dict(Counter(_phase(pod, statuses) for pod in everything)),
-        "troubled": sum(is_in_trouble(statuses.get(pod.uid), now) for pod in everything),
+        "phases": dict(Counter(phase_of(pod, statuses.get(pod.uid)) for pod in everything)),
+        "troubled": sum(not is_well(pod, statuses.get(pod.uid), now) for pod in everything),
     }
-
-
-def is_in_trouble(status: PodStatus | None, now: Timestamp) -> bool:
-    """Return whether somebody should look at a pod: it failed, waits, is not ready, or crashed lately.
-
-    Or its volumes cannot be taken away.
-    """
-    if status is None:
-        return False
-    if any(each.type == VOLUMES_RELEASED and each.status == "False" for each in status.conditions):
-        return True
-    if status.phase is PodPhase.SUCCEEDED:
-        return False
-    if status.phase is PodPhase.FAILED or status.reason:
-        return True
-    is_ready = any(each.type == "Ready" and each.status == "True" for each in status.conditions)
-    return not is_ready or _has_failed_lately(status, now)
-
-
-def _has_failed_lately(status: PodStatus, now: Timestamp) -> bool:
-    """Return whether a container that runs again has failed before: it may do so again."""
-    seen = status.observed.containers.values() if status.observed is not None else ()
-    ends = (history.last for history in seen if history.last is not None)
-    return any(end.exit_code and now - (end.finished_at or 0.0) < LATELY for end in ends)
 
 
 def pod_row(
@@ -119,13 +94,14 @@ def pod_row(
     document = with_status(pod, status)
     metadata = document.get("metadata") or {}
     events = background.events.get(pod.uid, ())
-    is_troubled = is_in_trouble(status, now)
-    found = reasons(case_of(pod, document, background), now) if is_troubled else ()
+    summary = pod_summary(pod, status, document, now)
+    found = () if summary["isWell"] else reasons(case_of(pod, document, background), now)
     return {
         "metadata": {name: metadata[name] for name in _SHOWN if name in metadata},
         "spec": {name: _named(document["spec"].get(name)) for name in _CONTAINERS},
         "source": pod.source or API,
         "status": document.get("status") or {},
+        "summary": summary,
         "why": [each.document() for each in found],
         "lastEvent": _event(events[-1]) if events else None,
     }
@@ -165,21 +141,31 @@ def _beginning(pod: Pod, status: PodStatus | None) -> float:
     return -(made or 0.0)
 
 
-def _restarts(status: PodStatus | None) -> int:
-    if status is None or status.observed is None:
+def _restarts(pod: Pod, status: PodStatus | None, now: Timestamp) -> int:
+    """Return the restarts of a pod, by which the table is sorted. Few pods have any."""
+    seen = status.observed.containers.values() if status and status.observed else ()
+    newest = (history.current or history.last for history in seen)
+    if status is None or not any(each and each.attempt for each in newest):
         return 0
-    histories = status.observed.containers.values()
-    newest = [history.current or history.last for history in histories]
-    return sum(each.attempt for each in newest if each is not None)
+    return int(_summary(pod, status, now)["restarts"])
 
 
-def _phase(pod: Pod, statuses: Statuses) -> str:
-    status = statuses.get(pod.uid)
-    return pod.phase or PodPhase.PENDING.value if status is None else status.phase.value
+def _state(pod: Pod, status: PodStatus | None, now: Timestamp) -> str:
+    """Return the state of a pod, by which the table is sorted. That of most pods follows from their phase."""
+    phase = phase_of(pod, status)
+    is_plain = phase == PodPhase.RUNNING.value and is_well(pod, status, now)
+    is_deleted = "deletionTimestamp" in (pod.document.get("metadata") or {})
+    return phase if is_plain and not is_deleted else str(_summary(pod, status, now)["state"])
+
+
+def _summary(pod: Pod, status: PodStatus | None, now: Timestamp) -> JsonObject:
+    brief = None if status is None else render_brief_status(pod, status)
+    document = pod.document if brief is None else {**pod.document, "status": brief}
+    return pod_summary(pod, status, document, now)
 
 
 def _words(pod: Pod, statuses: Statuses) -> str:
-    """Return the words of a status by which its pod is found."""
+    """Return the words of a status by which a search finds its pod."""
     status = statuses.get(pod.uid)
     if status is None:
         return pod.phase

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from command.pod_words import is_ready, since
+from command.pod_words import since
 from manifests.times import rfc3339
 from messages.pods import JsonObject
 from messages.units import Timestamp
@@ -81,13 +81,19 @@ def times(document: JsonObject) -> dict[str, str]:
     return {each["type"]: each["lastTransitionTime"] for each in document["status"]["conditions"]}
 
 
+def is_ready(agent: WholeAgent) -> bool:
+    """Return whether the condition of the pod ``web`` says so."""
+    conditions = agent.document("web")["status"]["conditions"]
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
 def test_a_pod_is_as_old_as_before_and_ready_since_then_after_a_kill_of_the_agent(
     agent: WholeAgent,
 ) -> None:
     agent.serve("web")
     agent.begins()
     agent.await_running("web")
-    eventually(lambda: is_ready(agent.document("web")))
+    eventually(lambda: is_ready(agent))
     eventually(lambda: [page["conditions"]["Ready"][0] for page in kept(agent)] == ["True"])
     before = agent.document("web")
     beginnings = since(before), times(before)
@@ -95,7 +101,7 @@ def test_a_pod_is_as_old_as_before_and_ready_since_then_after_a_kill_of_the_agen
     # Until another second than that of the first start would show.
     eventually(lambda: rfc3339(Timestamp(time.time())) > max(times(before).values()))
     agent.begins()
-    eventually(lambda: is_ready(agent.document("web")))
+    eventually(lambda: is_ready(agent))
     after = agent.document("web")
     assert (since(after), times(after)) == beginnings
     assert since(after) == before["status"]["startTime"]

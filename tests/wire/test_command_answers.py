@@ -14,7 +14,7 @@ import yaml
 from command import options
 from command.main import main
 from command.wording import local_time
-from tests.support.command.agents import Script, answering, body, http, real, says
+from tests.support.command.agents import Script, answering, body, http, pod, pods, real, says
 from tests.support.wire.ports import free_ports
 
 ASKING = ["status", "pods", "pod web", "objects", "sources", "actors"]
@@ -101,7 +101,7 @@ def test_names_are_one_in_a_line(line: str, name: str, capsys: Capture) -> None:
 def test_documents_are_those_of_the_agent(capsys: Capture) -> None:
     with answering(says(real())) as server:
         assert asked(server, "pods -o json") == 0
-    assert json.loads(capsys.readouterr().out) == body("pods")
+    assert json.loads(capsys.readouterr().out) == {**body("pods"), "items": pods()}
 
 
 def test_an_agent_that_is_not_well_is_code_1_and_names_what_is_not(capsys: Capture) -> None:
@@ -115,16 +115,15 @@ def test_an_agent_that_is_not_well_is_code_1_and_names_what_is_not(capsys: Captu
 
 def well() -> dict[str, object]:
     """Return what an agent answers whose pods and manifests are all well."""
-    web = [each for each in body("pods")["items"] if each["metadata"]["name"] == "web-edge-1"]
     file = {**body("sourcez")["sources"][0], "verdicts": {"accepted": 1}, "manifests": []}
-    return {**real(), "/pods": {"items": web}, "/sourcez": {"sources": [file]}}
+    return {**real(), "/pods": {"items": [pod("web-edge-1")]}, "/sourcez": {"sources": [file]}}
 
 
 @pytest.mark.parametrize(
     ("agent", "trouble"),
     [
         (well(), None),
-        ({**well(), "/pods": real()["/pods"]}, "2 pods not ready"),
+        ({**well(), "/pods": real()["/pods"]}, "2 pods in trouble"),
         ({**well(), "/sourcez": real()["/sourcez"]}, "2 manifests to look at"),
         (
             {**well(), "/sourcez": {"sources": [{"name": "file", "ready": True, "error": "gone"}]}},

@@ -66,8 +66,8 @@ ASKED: Final[Mapping[str, Asked]] = {
         parameters={
             "namespace": "only pods of this namespace",
             "name": "only those whose name, or `NAMESPACE/NAME`, begins so, or that have this UID",
-            "unready": "only those that are not ready and did not succeed",
-            "brief": "what a table shows: by name, and with a `summary` of how many there are",
+            "troubled": "only those in trouble: whose `summary` says that they are not well",
+            "brief": "what a table shows: by name, each with its `summary`, and with one of the list",
         }
     ),
     "/sourcez": Asked(

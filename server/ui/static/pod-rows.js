@@ -24,8 +24,8 @@ export async function troubledPods(most) {
   const document = await ask('/ui/pods', { troubled: '1', limit: most });
   const found = podRows(document).map((pod) => ({
     key: `pod ${pod.uid}`,
-    tone: toneOf(pod.reason || pod.phase, { isReady: pod.ready }),
-    word: pod.reason || (pod.ready || pod.phase !== 'Running' ? pod.phase : 'NotReady'),
+    tone: pod.tone,
+    word: pod.state,
     causes: pod.why.map((each) => each.text),
     about: `${pod.namespace}/${pod.name}`,
     link: `#/pods/${encodeURIComponent(pod.uid)}`,
@@ -55,8 +55,7 @@ function stateCell() {
   return {
     element: el('span', {}, word.element, why),
     update(pod) {
-      const shown = pod.reason || (pod.ready || pod.phase !== 'Running' ? pod.phase : 'NotReady');
-      word.update(shown, toneOf(shown, { isReady: pod.ready }));
+      word.update(pod.state, pod.tone);
       setText(why, pod.why[0]?.text ?? '');
     },
   };

@@ -2,7 +2,7 @@
 
 import { ask, Refresher } from './api.js';
 import { badge, badgeCell, el, facts, keep, momentOf, setAttribute, setText, showAge, table, textCell, timeOfDay } from './dom.js';
-import { containersOf, endOf, isTroubled, rowOf, stateOf, toneOf } from './pods.js';
+import { containersOf, endOf, rowOf, stateOf, toneOf } from './pods.js';
 import { asSentence } from './look.js';
 import { timelineOf } from './timeline.js';
 import { happeningsList } from './view-events.js';
@@ -16,7 +16,7 @@ const conditionColumns = [
 
 const containerColumns = [
   { title: 'Container', class: 'wide', cell: textCell((each) => (each.kind ? `${each.name} (${each.kind})` : each.name)) },
-  { title: 'State', cell: badgeCell((each) => [stateOf(each)[0], toneOf(stateOf(each)[0], { isReady: each.ready || each.kind !== '' })]) },
+  { title: 'State', cell: badgeCell((each) => [stateOf(each)[0], toneOf(stateOf(each)[0], each.ready || each.kind !== '')]) },
   { title: 'Why', class: 'wide', cell: textCell((each) => stateOf(each)[1]) },
   { title: 'Restarts', class: 'number', cell: textCell((each) => String(each.restartCount ?? 0)) },
   { title: 'Since', cell: momentCell((each) => each.state?.running?.startedAt ?? (each.state?.terminated ?? each.lastState?.terminated)?.finishedAt) },
@@ -78,7 +78,7 @@ export function podView({ about, happenings }) {
   const heading = el('h2', { id: 'why' }, 'Why it does not run');
   const verdict = el('section', { class: 'verdict', 'aria-labelledby': 'why' }, heading, el('p', {}, word.element), why);
   const trouble = el('p', { class: 'trouble', hidden: true });
-  const summary = facts();
+  const overview = facts();
   const conditions = table({ caption: 'Conditions', columns: conditionColumns, keyOf: (each) => each.type, empty: 'There are no conditions yet.' });
   const containers = table({ caption: 'Containers', columns: containerColumns, keyOf: (each) => each.name, empty: 'No container was made yet.' });
   const probes = table({ caption: 'Probes', columns: probeColumns, keyOf: (each) => `${each.container} ${each.probe}`, empty: 'This pod has no probes.' });
@@ -103,18 +103,18 @@ export function podView({ about, happenings }) {
     show(found);
   }, { every: 10000 });
 
-  function show({ pod, probes: probed, volumeTroubles, events, manifest, missing, why: reasons, oldVariables = [] }) {
-    const row = rowOf({ ...pod, why: reasons });
+  function show({ pod, summary, probes: probed, volumeTroubles, events, manifest, missing, why: reasons, oldVariables }) {
+    const row = rowOf({ ...pod, summary, why: reasons });
     const status = pod.status ?? {};
     setText(document.getElementById('title'), `Pod ${row.namespace}/${row.name}`);
     document.title = `${row.name} – actorlet`;
-    verdict.hidden = !isTroubled(row) && row.reason === '' && reasons.length === 0;
-    word.update(row.reason || row.phase, toneOf(row.reason || row.phase, { isReady: row.ready }));
-    setText(heading, row.ready ? 'What to look at' : 'Why it does not run');
+    verdict.hidden = row.isWell && reasons.length === 0;
+    word.update(row.state, row.tone);
+    setText(heading, isReady(status) ? 'What to look at' : 'Why it does not run');
     keep(why, row.why, (each) => each.text, makeCause);
-    summary.show([
+    overview.show([
       ['Phase', row.phase],
-      ['Ready', row.ready ? 'yes' : 'no'],
+      ['Ready', row.ready],
       ['Restarts', String(row.restarts)],
       ['Source', row.source],
       ['Addresses', (status.podIPs ?? []).map((each) => each.ip).join(', ') || 'none'],
@@ -146,7 +146,7 @@ export function podView({ about, happenings }) {
       {},
       trouble,
       verdict,
-      summary.element,
+      overview.element,
       el(
         'div',
         { class: 'columns' },
@@ -163,10 +163,14 @@ export function podView({ about, happenings }) {
   };
 }
 
-async function load(uid) {
-  const { pod, probes = [], volumeTroubles = [], events = [], manifest = null, missing = [], why = [] } = await ask(`/ui/pods/${encodeURIComponent(uid)}`);
-  return { pod, probes, volumeTroubles, events, manifest, missing, why };
-}
+/** What an agent of another version may not tell. */
+const NOT_TOLD = { probes: [], volumeTroubles: [], events: [], manifest: null, missing: [], why: [], oldVariables: [] };
+
+/** Return what the agent tells of one pod. */
+const load = async (uid) => ({ ...NOT_TOLD, ...(await ask(`/ui/pods/${encodeURIComponent(uid)}`)) });
+
+/** Return whether a pod serves. */
+const isReady = (status) => (status.conditions ?? []).some((each) => each.type === 'Ready' && each.status === 'True');
 
 /** Return the volumes of a pod: what each is made of, and what is wrong with it. */
 function volumesOf(pod, troubles) {

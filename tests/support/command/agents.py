@@ -10,6 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from messages.pods import JsonObject, Pod
+from messages.units import Timestamp
+from server.pod_summary import pod_summary
+
 ROOT: Final = Path(__file__).parents[3]
 BODIES: Final = ROOT / "tests" / "fixtures" / "endpoints"
 """What a real agent has answered."""
@@ -23,9 +27,18 @@ def body(name: str) -> Any:
     return json.loads((BODIES / f"{name}.json").read_text())
 
 
+def pods() -> list[Any]:
+    """Return the pods of that document, each with its summary, as a list in brief has it."""
+    return [{**each, "summary": _summary(each)} for each in body("pods")["items"]]
+
+
+def _summary(pod: JsonObject) -> JsonObject:
+    return pod_summary(Pod.of(pod), None, pod, Timestamp(0.0))
+
+
 def pod(name: str) -> Any:
-    """Return a pod of that document."""
-    return next(each for each in body("pods")["items"] if each["metadata"]["name"] == name)
+    """Return one of them."""
+    return next(each for each in pods() if each["metadata"]["name"] == name)
 
 
 def http(status: int, text: str, *headers: str) -> bytes:
@@ -55,6 +68,7 @@ def real() -> dict[str, object]:
     names = ("pods", "sourcez", "watchz", "actorz", "probez")
     healthy = "[+]source/file ok: seen 1.9 s ago\nreadyz check passed\n"
     documents = {f"/{name}": body(name) for name in names}
+    documents["/pods"]["items"] = pods()
     return {**documents, **_pages_of_pods(), "/readyz": healthy, "/healthz": healthy}
 
 
@@ -69,13 +83,21 @@ def _pages_of_pods() -> dict[str, object]:
     """Return what an agent answers below ``/ui/pods``."""
     probes = {each["uid"]: each["probes"] for each in body("probez")["pods"]}
     pages = {}
-    for each in body("pods")["items"]:
+    for each in pods():
         metadata = each["metadata"]
         told = WHY.get(metadata["name"])
         why = [{"text": told, "advice": ""}] if told else []
-        page = {"pod": each, "probes": probes.get(metadata["uid"], []), "events": [], "why": why}
-        pages[metadata["uid"]] = page
-    rows = [{"metadata": each["pod"]["metadata"], "why": each["why"]} for each in pages.values()]
+        pages[metadata["uid"]] = {
+            "pod": each,
+            "summary": each["summary"],
+            "probes": probes.get(metadata["uid"], []),
+            "events": [],
+            "why": why,
+        }
+    rows = [
+        {"metadata": each["pod"]["metadata"], "summary": each["summary"], "why": each["why"]}
+        for each in pages.values()
+    ]
     return {
         "/ui/pods": {"pods": rows},
         **{f"/ui/pods/{uid}": each for uid, each in pages.items()},

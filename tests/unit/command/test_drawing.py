@@ -23,11 +23,11 @@ from command.subcommands.sources import manifest_sheet
 from command.subcommands.sources import sheet as source_sheet
 from command.tables import Column, Sheet
 from command.wording import moment
-from tests.support.command.agents import body, pod
+from tests.support.command.agents import body, pod, pods
 
 NOW = moment("2026-11-22T23:57:48Z") or 0.0
 SHEETS = {
-    "pods": Sheet(columns=POD_COLUMNS, rows=sorted(pod_rows(body("pods")["items"], NOW))),
+    "pods": Sheet(columns=POD_COLUMNS, rows=sorted(pod_rows(pods(), NOW))),
     "objects": object_sheet(body("watchz")["objects"]),
     "actors": actor_sheet(grouped(body("actorz")["actors"])),
     "sources": source_sheet(body("sourcez")["sources"], NOW),

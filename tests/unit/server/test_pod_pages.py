@@ -49,6 +49,7 @@ from tests.support.agent.served import NO_PODS
 from tests.support.builders import make_pod
 from tests.support.pods.observations import exited, observation, running
 
+NOW = Timestamp(1_700_000_000.0)
 WEB, JOB = make_pod("web"), make_pod("job", spec={"restartPolicy": "Never"})
 
 
@@ -64,7 +65,7 @@ PODS: PodsDescribed = dataclasses.replace(NO_PODS, pods=(WEB, JOB), mirrors=(mak
 
 
 def listed(pods: PodsDescribed, statuses: Any) -> Any:
-    return json.loads("".join(pod_list(pods, statuses)))
+    return json.loads("".join(pod_list(pods, statuses, NOW)))
 
 
 def test_a_pod_list_has_the_pods_and_no_mirrors() -> None:
@@ -92,7 +93,7 @@ def test_conditions_of_others_are_in_the_list_too() -> None:
 def test_a_long_list_is_made_in_pieces() -> None:
     many = tuple(make_pod(f"web-{number}") for number in range(3 * PIECE + 1))
     pods = dataclasses.replace(PODS, pods=many)
-    assert len(list(pod_list(pods, {}))) == 6
+    assert len(list(pod_list(pods, {}, NOW))) == 6
     assert [item["metadata"]["name"] for item in listed(pods, {})["items"]] == [
         pod.name for pod in many
     ]

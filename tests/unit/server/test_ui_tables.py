@@ -24,12 +24,10 @@ from server.answers import Unanswered
 from server.health import HealthCheck
 from server.health_questions import AgentHealth
 from server.pod_questions import PodsBackground
-from server.reasons.ends import LATELY
 from server.ui.paging import MOST, PageAsked, PagedTable, WrongPageError, page_of
 from server.ui.pod_table import (
     ORDERS,
     PodsChosen,
-    is_in_trouble,
     pod_counts,
     pod_row,
     pods_found,
@@ -280,25 +278,6 @@ def ended(code: int, at: float) -> ContainerObserved:
     )
 
 
-@pytest.mark.parametrize(
-    ("seen", "needs_a_look"),
-    [
-        (None, False),
-        (status(), False),
-        (status(ready="False"), True),
-        (status(PodPhase.SUCCEEDED, "False"), False),
-        (status(PodPhase.FAILED, "False"), True),
-        (status(last=ended(1, NOW - LATELY + 1)), True),
-        (status(last=ended(1, NOW - LATELY - 1)), False),
-        (status(last=ended(0, NOW - 1)), False),
-    ],
-)
-def test_pods_need_a_look_that_do_not_run_or_failed_lately(
-    seen: PodStatus | None, *, needs_a_look: bool
-) -> None:
-    assert is_in_trouble(seen, NOW) is needs_a_look
-
-
 def test_pods_are_found_by_name_phase_and_what_they_wait_for() -> None:
     waits = status(
         PodPhase.PENDING, "False", wait=ContainerWait(reason="ImagePullBackOff", message="no")
@@ -321,7 +300,7 @@ def test_pods_are_found_by_name_phase_and_what_they_wait_for() -> None:
     assert found("shop/w") == ["web"]
     assert found(phase="Failed") == ["old"]
     assert found(phase="Pending") == ["db"]
-    assert found(only_troubled=True) == ["db"]
+    assert found(only_troubled=True) == ["db", "old"]
 
 
 def test_a_row_has_of_the_specification_only_which_containers_there_are() -> None:
@@ -330,7 +309,7 @@ def test_a_row_has_of_the_specification_only_which_containers_there_are() -> Non
     metadata = {"name": "web", "namespace": "shop", "uid": "1", "labels": {"a": "b"}}
     with_env = Pod.of({"metadata": metadata, "spec": spec})
     row = pod_row(with_env, None, PodsBackground(), NOW)
-    assert set(row) == {"metadata", "spec", "source", "status", "why", "lastEvent"}
+    assert set(row) == {"metadata", "spec", "source", "status", "summary", "why", "lastEvent"}
     assert set(row["metadata"]) == {"name", "namespace", "uid"}
     assert row["spec"] == {
         "initContainers": [{"name": "main", "restartPolicy": "Always"}],
@@ -355,7 +334,7 @@ def test_pods_are_sorted_by_age_restarts_and_state() -> None:
     assert by("age") == ["a", "b", "c"]
     assert by("-age") == ["c", "b", "a"]
     assert by("-restarts")[0] == "a"
-    assert by("state") == ["c", "b", "a"]
+    assert by("state") == ["b", "c", "a"]
 
 
 def test_the_pods_that_refer_to_an_object_are_found() -> None:
@@ -381,7 +360,7 @@ def test_the_pods_that_refer_to_an_object_are_found() -> None:
 def test_pods_are_counted_by_phase_and_those_that_need_a_look() -> None:
     statuses = {PodUid("uid-a"): status(), PodUid("uid-b"): status(ready="False")}
     counts = pod_counts([pod("a"), pod("b"), pod("c")], statuses, NOW)
-    assert counts == {"total": 3, "phases": {"Running": 2, "Pending": 1}, "troubled": 1}
+    assert counts == {"total": 3, "phases": {"Running": 2, "Pending": 1}, "troubled": 2}
 
 
 def test_a_row_has_the_last_event_of_its_pod_and_why_it_is_in_trouble() -> None:

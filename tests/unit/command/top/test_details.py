@@ -11,7 +11,8 @@ from tests.support.command.top_sessions import SessionStage
 def web(stage: SessionStage) -> dict[str, Any]:
     """Let the agent tell of the pod that is well."""
     (row,) = [each for each in stage.agent.rows["/ui/pods"] if "web" in each["key"]]
-    story = {"pod": {**row, "spec": {"containers": [{"name": "nginx"}]}}, "why": [], "events": []}
+    pod = {**row, "spec": {"containers": [{"name": "nginx"}]}}
+    story = {"pod": pod, "summary": row["summary"], "why": [], "events": []}
     stage.agent.pods[row["metadata"]["uid"]] = story
     return story
 
