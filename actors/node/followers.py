@@ -17,6 +17,8 @@ class FollowersMemory:
     of_node: dict[Port[NodeFact], None] = field(default_factory=dict)
     told: NodeFact | None = None
     """What the followers of the Node were told last."""
+    is_telling: bool = False
+    """They are being told it. A life that finds this follows on a crash over that."""
     of_registrar: dict[Port[RegistrarLives], None] = field(default_factory=dict)
 
 
@@ -47,11 +49,13 @@ class Followers:
 
     def tell(self, fact: NodeFact) -> bool:
         """Tell the followers of the Node about ``fact``. Return False, and tell nothing, if they know it."""
-        if not is_news(fact, self._memory.told):
+        memory = self._memory
+        if not memory.is_telling and not is_news(fact, memory.told):
             return False
-        self._memory.told = fact
-        for follower in self._memory.of_node:
+        memory.told, memory.is_telling = fact, True
+        for follower in memory.of_node:
             follower.tell(fact)
+        memory.is_telling = False
         return True
 
     def show_life(self) -> None:

@@ -172,10 +172,11 @@ class Cluster:
         self.streams.go_away(failure_of(FailureKind.UNREACHABLE))
 
     def come_back(self) -> None:
-        """Have it answer again, and as fast as ever."""
+        """Have it answer again, and as fast as ever; its watches, too."""
         self.calls.is_away = False
         self.calls.slowness = 0.0
         self.streams.come_back()
+        self.streams.catch_up()
 
     def says(self, kind: str, name: str, text: str) -> None:
         """Have a Secret or a ConfigMap of the default namespace have this value."""

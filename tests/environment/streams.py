@@ -37,6 +37,7 @@ class Streams(FakeWatches):
         self._luck = luck
         self._under_way: deque[Callable[[], None]] = deque()
         self._is_closed = False
+        self._lags = False
         self.lists = 0
         """How many lists there were."""
 
@@ -61,6 +62,16 @@ class Streams(FakeWatches):
     def come_back(self) -> None:
         """Have it answer again: what failed is tried again after a while."""
         self._broken = None
+
+    def lag(self) -> None:
+        """Have nothing arrive that changes from now on."""
+        self._lags = True
+
+    def catch_up(self) -> None:
+        """Have all of that arrive now, in order."""
+        self._lags = False
+        while self._under_way:
+            self._deliver()
 
     def _later(self, followed: Followed, seconds: float) -> None:
         self._outside.later(seconds, partial(self._try_again, followed, followed.lists))
@@ -101,9 +112,10 @@ class Streams(FakeWatches):
     @override
     def _tell(self, port: Port[T], fact: T) -> None:
         lag = self._luck.choice(LAGS)
-        if lag or self._under_way:
+        if lag or self._under_way or self._lags:
             self._under_way.append(partial(port.tell, fact))
-            self._outside.later(lag, self._deliver)
+            if not self._lags:
+                self._outside.later(lag, self._deliver)
         elif not self._is_closed:
             port.tell(fact)
 

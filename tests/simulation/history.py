@@ -10,7 +10,7 @@ import hashlib
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,7 @@ from tests.environment.outside import Outside
 from tests.environment.runtimes.containers import UNTOUCHED, InContainers
 from tests.environment.runtimes.runtime import Runtime
 from tests.simulation.events.cluster import free_names
-from tests.simulation.events.drawing import drawn
+from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
 from tests.simulation.families import FAMILIES
@@ -90,12 +90,21 @@ class History:
         return cls(seed, events, bounds_of(luck), runtime)
 
     @classmethod
-    def opened_by(cls, opening: str, seed: int) -> History:
-        """Return the history of ``seed`` in which an opening happens, on a node with containers."""
+    def opened_by(cls, opening: str, seed: int, runtime: str = "cri") -> History:
+        """Return the history of ``seed`` in which an opening happens, on a node of a cluster.
+
+        What ends again and again waits as long as it does for people: its restarts are not the story.
+        """
         luck = random.Random(seed)
         events = tuple(opened(luck, OPENINGS[opening]))
+        bounds = replace(bounds_of(luck), longest_pause=USUAL.longest_pause)
         kinds = OF.get(opening, ())
-        return cls(seed, events, bounds_of(luck), sources=JOINED, kinds=kinds)
+        return cls(seed, events, bounds, runtime, sources=JOINED, kinds=kinds)
+
+    @property
+    def happens(self) -> Kinds:
+        """What may happen: an opening says itself what does."""
+        return FAMILIES[self.runtime].happens if self.sources is None else HAPPENS
 
     def broken(self) -> list[str]:
         """Have it happen, and return what is broken. Empty if nothing is."""
@@ -152,7 +161,7 @@ def _broken(
         if luck.random() < 0.7:
             world.says(*each)
             world.says_here(*each)
-    _happen(world, family.happens, history.events)
+    _happen(world, history.happens, history.events)
     yield from oracle.broken
     oracle.broken.clear()
     family.end_trouble(node)

@@ -12,6 +12,7 @@ from typing import Final
 
 from tests.environment.node import Sources
 from tests.simulation.events.event import Event
+from tests.simulation.events.machine import MACHINE
 
 JOINED: Final = Sources(url=False, directory=True, cluster=True)
 ADDED: Final = ("a pod is added", "a pod is added", "a pod is added")
@@ -40,7 +41,13 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "a pod is added",
         "an object changes",
     ),
-    "mirrors are deleted": (*ADDED, "a mirror is deleted", "a static pod is edited"),
+    "mirrors are deleted and labelled": (
+        *ADDED,
+        "a mirror is deleted",
+        "a mirror is labelled",
+        "a static pod is edited",
+        "a mirror is deleted",
+    ),
     "names of mirrors are taken": (
         *ADDED,
         "a mirror's name is taken",
@@ -76,6 +83,22 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "the API server comes back",
         "watches end",
     ),
+    "watches lag": (
+        *ADDED,
+        "watches lag",
+        "a pod is added",
+        "a mirror is deleted",
+        "a pod is removed",
+        "watches catch up",
+    ),
+    "the agent begins without the API server": (
+        "the API server goes",
+        "the agent is killed",
+        *ADDED,
+        "the API server comes back",
+        "a mirror is deleted",
+        "a pod is removed",
+    ),
     "files are broken and renamed": (
         *ADDED,
         "a file is broken",
@@ -86,9 +109,11 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "the agent is killed": (
         *ADDED,
+        "a static pod is edited",
         "the agent is killed",
         "a pod is removed",
         "the agent is killed",
+        "a pod is edited",
     ),
     "the power goes": (
         *ADDED,
@@ -102,7 +127,7 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("a container answers no", "a container answers no", "time passes"),
     ),
 }
-"""By what they are about: kinds of events. All of a node with containers, files and a cluster."""
+"""By what they are about: kinds of events, on a node with files and a cluster."""
 OF: Final[Mapping[str, tuple[str, ...]]] = {
     "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
     "objects come late, change and go": (
@@ -110,16 +135,32 @@ OF: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """The kinds of pods that there are in an opening. In others there are all."""
-CRASHES: Final = ("an actor crashes while it tells",) * 3 + (
+OF_CONTAINERS: Final = frozenset({*MACHINE, "the power goes"})
+"""What happens to containers of a machine alone."""
+CRASHES: Final = (
+    "some actors crash while they tell",
+    "some actors crash while they tell",
+    "an actor crashes while it tells",
     "an actor crashes",
     "an actor crashes amid",
 )
+IN_THE_END: Final = 12.0
+"""Seconds in which actors still crash."""
+
+
+def tellable() -> Iterator[tuple[str, str]]:
+    """Yield the openings, each with what can run its pods: hollow pods, too, unless it needs a machine."""
+    for opening, kinds in OPENINGS.items():
+        yield "cri", opening
+        if OF_CONTAINERS.isdisjoint(kinds):
+            yield "hollow", opening
 
 
 def opened(random_: random.Random, kinds: tuple[str, ...]) -> Iterator[Event]:
     """Yield the events of an opening, with crashes among them."""
     for kind in kinds:
-        if random_.random() < 0.6:  # more often than not
+        for _ in range(random_.randrange(3)):
             yield Event(random_.choice(CRASHES), random_.randrange(1 << 30), 0.0)
         luck, pause = random_.randrange(1 << 30), random_.choice([0.0, 0.06, 0.3, 4.0])
         yield Event(kind, luck, random_.choice([12.0, 61.0]) if kind == "time passes" else pause)
+    yield Event("time passes", 0, IN_THE_END)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
+from kube.calls.actor import API_CALLS
 from messages.pods import Pod
 from tests.environment.cluster import NODE, Cluster
 from tests.environment.node import Node
 from tests.environment.oracle.cluster import images, owners, shown_uid
 from tests.environment.oracle.references import references
 from tests.environment.oracle.rule import Wishes
+from tests.support.questions import describe_calls
 
 FOLLOWED = {
     ("/api/v1/nodes", f"metadata.name={NODE}"),
@@ -37,14 +40,26 @@ def restless_cluster(node: Node, wishes: Wishes) -> Iterator[str]:
             yield from _unlike(pod, statuses[uid])
     yield from _watches(node.cluster, pods)
     yield from node.cluster.calls.violations
-    if not node.cluster.store.has("leases", "kube-node-lease", NODE):
+    yield from _registration(node, node.cluster)
+
+
+def _registration(node: Node, cluster: Cluster) -> Iterator[str]:
+    if not cluster.store.has("leases", "kube-node-lease", NODE):
         yield "the Node has no Lease"
-    conditions = node.cluster.store.get("nodes", NODE)["status"]["conditions"]
+    else:
+        lease = cluster.store.get("leases", "kube-node-lease", NODE)["spec"]
+        age = node.wall - datetime.fromisoformat(lease["renewTime"]).timestamp()
+        if age > lease["leaseDurationSeconds"]:
+            yield f"the Lease of the Node was renewed {age:.0f} s ago"
+    conditions = cluster.store.get("nodes", NODE)["status"]["conditions"]
     yield from (
         f"the Node is not ready: {each}"
         for each in conditions
         if each["type"] == "Ready" and each["status"] != "True"
     )
+    calls = node.play.ask(API_CALLS, describe_calls)
+    if calls.waiting:
+        yield f"{calls.waiting} calls wait"
 
 
 def _mirrors(pods: list[Pod], wishes: Wishes) -> Iterator[str]:

@@ -31,7 +31,7 @@ def left_after_crash(folder: Path, patched: pytest.MonkeyPatch, number: int) -> 
     crashed: list[str] = []
     crashes = CrashesAmid(patched, lambda: node.wall)
     crashes.when_crashed = crashed.append
-    crashes.arm(number, is_told=False, of=POD_KEEPER.path)
+    crashes.arm(number, is_told=False, victim=POD_KEEPER.path)
     node.lists([])
     node.advance(28.0)  # before the runtime is asked again
     is_over = not crashed
@@ -61,7 +61,7 @@ def shown_after_crash(folder: Path, patched: pytest.MonkeyPatch, number: int) ->
     crashed: list[str] = []
     crashes = CrashesAmid(patched, lambda: node.wall)
     crashes.when_crashed = crashed.append
-    crashes.arm(number, is_told=False, of="pods/web-1")
+    crashes.arm(number, is_told=False, victim="pods/web-1")
     node.lists([WEB])
     node.advance(28.0)
     return str(node.statuses()["web-1"]["phase"]) if crashed else None

@@ -29,6 +29,7 @@ FAILURES: Final = (
     FailureKind.UNREACHABLE,
 )
 API: Final = "source/api"
+WATCHES: Final = "watches"
 ELSEWHERE: Final = "node2"
 MARKS: Final = {"labels": {"theirs": "1"}, "annotations": {"theirs": "2"}}
 CORDONED: Final = {"unschedulable": True, "taints": [{"key": "theirs", "effect": "NoExecute"}]}
@@ -67,6 +68,15 @@ def _unmirror(world: World, cluster: Cluster) -> None:
     if mirrors:
         grace = world.random.choice([0, None])
         cluster.store.remove("pods", "default", world.random.choice(mirrors), grace=grace)
+
+
+def _label_mirror(world: World, cluster: Cluster) -> None:
+    """Have a user label a mirror, which stays right."""
+    mirrors = [each["metadata"]["name"] for each in cluster.store.pods() if Pod.of(each).is_mirror]
+    if mirrors:
+        name = world.random.choice(mirrors)
+        labels = {"theirs": str(world.random.randrange(9))}
+        cluster.store.change("pods", "default", name, metadata={"labels": labels})
 
 
 def _edit_static(world: World, _: Cluster) -> None:
@@ -144,6 +154,19 @@ def _mark(_: World, cluster: Cluster) -> None:
         cluster.store.change("nodes", NODE, metadata=MARKS, spec=CORDONED)
 
 
+def _lag(world: World, cluster: Cluster) -> None:
+    """Have nothing arrive that changes: as an outage of which the agent does not know."""
+    world.troubles()
+    world.oracle.wishes.outages.setdefault(WATCHES, world.node.wall)
+    cluster.streams.lag()
+
+
+def _catch_up(world: World, cluster: Cluster) -> None:
+    world.troubles()
+    cluster.streams.catch_up()
+    world.is_told_again(WATCHES)
+
+
 def _fault(world: World, cluster: Cluster) -> None:
     world.troubles()
     verb, part = world.random.choice(FAULTS)
@@ -197,4 +220,7 @@ CLUSTER: Final[Kinds] = {
     "the API server comes back": (3, _in(_come_back)),
     "the API server is slow": (1, _in(_slow_down)),
     "watches end": (2, _in(_end_streams)),
+    "a mirror is labelled": (0, _in(_label_mirror)),
+    "watches lag": (0, _in(_lag)),
+    "watches catch up": (0, _in(_catch_up)),
 }

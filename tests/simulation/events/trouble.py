@@ -14,6 +14,8 @@ METHODS: Final = (
     *("CreateContainer", "StartContainer", "StopContainer", "RemoveContainer"),
     *("ListContainers", "ContainerStatus", "ImageStatus", "PullImage", "Version"),
 )
+ALIKE: Final = frozenset({"pods", "objects", "probers"})
+"""What the names of actors begin with of which there are many."""
 
 
 def _fault(world: World) -> None:
@@ -80,6 +82,18 @@ def _crash_telling(world: World) -> None:
     )
 
 
+def _crash_some_telling(world: World) -> None:
+    """Crash a few actors, each once, amid what it tells of what happens from now on."""
+    assert world.crashes is not None
+    world.troubles()
+    random_ = world.random
+    groups = {each: each.partition("/")[0] for each in world.node.actors()}
+    for victim in sorted({group if group in ALIKE else each for each, group in groups.items()}):
+        if random_.random() < 0.25:
+            left = random_.randrange(1, random_.choice([3, 8, 30]))
+            world.crashes.arm(left, is_told=random_.random() < 0.5, victim=victim)
+
+
 def _kill(world: World) -> None:
     world.troubles()
     world.oracle.wishes.note_kill(world.node.wall)
@@ -112,6 +126,7 @@ AGENT: Final[Kinds] = {
     "an actor crashes": (5, _crash),
     "an actor crashes amid": (3, _crash_amid),
     "an actor crashes while it tells": (5, _crash_telling),
+    "some actors crash while they tell": (0, _crash_some_telling),
     "the agent is killed": (2, _kill),
     "the agent is dead for a while": (2, _die),
 }
