@@ -57,6 +57,7 @@ GOES_ON: Final[Mapping[str, bool | None]] = {
     **dict.fromkeys(("main", "hooked", "alive", "served", "slow", "stuck"), None),
     **dict.fromkeys(("first", "second", "done"), True),
     **dict.fromkeys(("beside", "crashing", "aging", "failing", "failed"), False),
+    **dict.fromkeys(("healing", "refused", "misspelt"), False),
 }
 """By the name of a container: None if it goes on for ever. Else whether its end is surely a success."""
 MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing", "served", "slow"})
