@@ -129,12 +129,13 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """By what they are about: kinds of events, on a node with files and a cluster."""
 OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "containers age": ("aging", "plain", "crashing"),
     "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
     "objects come late, change and go": (
         *("keyed", "looped", "instructed", "projecting", "trusted", "optional", "private"),
     ),
 }
-"""The kinds of pods that there are in an opening. In others there are all."""
+"""The kinds of pods that there are in an opening. In others the seed draws them."""
 OF_CONTAINERS: Final = frozenset({*MACHINE, "the power goes"})
 """What happens to containers of a machine alone."""
 CRASHES: Final = (
