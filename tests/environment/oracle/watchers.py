@@ -24,7 +24,8 @@ FOLDERS: Final = {"secrets": "Secret", "configmaps": "ConfigMap"}
 class OneWatcher(Rule):
     """Each object of the API server that pods reference has one actor, from the first reference to the last.
 
-    Pods that run follow what they reference: so none is idle. Static pods need none.
+    Pods that run follow what they show: so none is idle. Where there are no volumes an object may be read by nobody,
+    and is idle then. Static pods need none.
     """
 
     is_of_containers = False
@@ -57,7 +58,7 @@ class OneWatcher(Rule):
         for key in sorted(there - referenced):
             if now > max(calm_since, self._released_at.get(key, 0.0) + CALM):
                 self.broken(f"an actor is there for {key}, which nobody references")
-        for key in sorted(referenced - there):
+        for key in sorted(referenced - there) if self.runtime.makes_volumes else ():
             if now > max(calm_since, self._since[key] + CALM):
                 self.broken(f"no actor is there for {key}, which is referenced")
 
