@@ -103,14 +103,21 @@ class Serving(Served):
             listener.listen(BACKLOG)  # asyncio has set it to what it accepts at once
 
     async def _finish(self) -> None:
-        """Close the duplicated sockets at once, and connections that are being answered after ``GRACE``."""
+        """Accept nobody any more, and close connections that are being answered after ``GRACE``.
+
+        The duplicated sockets are closed last: asyncio forgets, open, a connection that it has accepted
+        a moment before.
+        """
         self._loop.discard(self)
-        for listening in self._servers:
-            listening.close()
+        loop = asyncio.get_running_loop()
+        for each in [each for listening in self._servers for each in listening.sockets]:
+            loop.remove_reader(each)
         transports = [each.transport for each in self._connections() if each.transport]
         await asyncio.gather(*(runner.cleanup() for runner in self._runners))
         for transport in transports:
             transport.abort()  # unread data would keep its socket open
+        for listening in self._servers:
+            listening.close()
 
     @override
     def cut(self) -> None:

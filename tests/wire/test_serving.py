@@ -6,13 +6,15 @@ import os
 import resource
 import socket
 import threading
-from collections.abc import Iterator, MutableMapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Coroutine, Iterator, MutableMapping
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPException, RemoteDisconnected
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from aiohttp import web
+from typing_extensions import override
 
 from server.actor import HTTP_SERVER, ServingEnded
 from server.json_answers import streamed_answer
@@ -24,6 +26,8 @@ from tests.support.agent.served import served_tree
 from tests.support.kernel.probe import Probe
 from tests.support.patience import PATIENCE
 from tests.support.wire.client import fetch
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -203,6 +207,37 @@ def test_one_of_several_on_a_loop_stops_and_the_others_serve_on(shared: ServerLo
         assert fetch(port, "/hello").text == "hello"
         assert [each.name for each in threading.enumerate()].count("http-loop") == 1
     told.expect_silence()
+
+
+class LoopThatTells(ServerLoop):
+    """A loop that tells each time that something was begun on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Semaphore(0)
+
+    @override
+    def begin(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        begun = super().begin(coroutine)
+        self.begun.release()
+        return begun
+
+
+def test_a_connection_that_is_accepted_while_one_of_several_stops_is_closed() -> None:
+    shared = LoopThatTells()
+
+    async def hold_the_loop_until_one_stops() -> None:
+        for _ in ("opened", "held", "stops"):
+            assert shared.begun.acquire(timeout=PATIENCE)
+
+    with served_on(shared, Probe()) as (serving, port):
+        held = shared.begin(hold_the_loop_until_one_stops())
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
+            serving.close()
+            held.result(PATIENCE)
+            with suppress(ConnectionResetError):
+                assert client.recv(1) == b""
+    shared.close()
 
 
 def test_a_loop_that_ends_by_itself_is_told_to_all_and_the_next_one_is_there(
