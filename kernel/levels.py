@@ -106,8 +106,8 @@ class _Token(KernelMessage):
     def __init__(self, level: Level[Any, Any], cell: Cell[Any]) -> None:
         self.level = level
         self.cell = cell
-        self.keys: set[Any] = set()
-        """What it follows."""
+        self.keys: dict[Any, None] = {}
+        """What it follows, in the order in which it began to."""
         self.changed: dict[Any, None] = {}
         """The keys of which it is to be told, the oldest change first."""
         self.is_told = False
@@ -235,7 +235,8 @@ class Level(Followable[K, T]):
         with self._lock:
             token = None if _is_over() else self._token(follower)
             if token is not None:
-                for key in token.keys.difference(keys):
+                wanted = frozenset(keys)
+                for key in [each for each in token.keys if each not in wanted]:
                     self._drop(key, token)
                 for key in keys:
                     self._add(key, token)
@@ -318,13 +319,13 @@ class Level(Followable[K, T]):
             kept.wanted = kept.followers[token] = self._looks
         elif is_new:
             kept.followers[token] = 0
-        token.keys.add(key)
+        token.keys[key] = None
         self._mark(token, key)
         if self._owner is not None and (is_new or fresh):
             self._mark(self._owner, key)
 
     def _drop(self, key: K, token: _Token) -> None:
-        token.keys.discard(key)
+        token.keys.pop(key, None)
         token.changed.pop(key, None)
         kept = self._keys.get(key)
         if kept is None or kept.followers.pop(token, None) is None:

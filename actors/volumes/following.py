@@ -59,21 +59,21 @@ class ObjectsOfVolumes:
 
     def register(self, pod: Pod, objects: Iterable[ObjectId]) -> None:
         """Have what the volumes of a pod show held once more: what the life before told may be lost."""
-        self._register(pod, {wanted.kind for wanted in objects})
+        self._register(pod, objects)
 
-    def take(self, pod: Pod, before: frozenset[ObjectId], objects: frozenset[ObjectId]) -> None:
+    def take(self, pod: Pod, before: Collection[ObjectId], objects: Collection[ObjectId]) -> None:
         """Hold and follow what the volumes of ``pod`` show; let go of what they showed ``before``."""
-        self._drop(pod.uid, before - objects)
-        self._register(pod, {wanted.kind for wanted in (*before, *objects)})
+        self._drop(pod.uid, [wanted for wanted in before if wanted not in objects])
+        self._register(pod, (*before, *objects))
         self._objects.add(pod.uid, objects)
         for wanted in objects:
             self._ask(wanted)
         self._watch()
 
-    def let_go(self, uid: PodUid, objects: frozenset[ObjectId]) -> None:
+    def let_go(self, uid: PodUid, objects: Collection[ObjectId]) -> None:
         """Let go of what a pod showed: it has no volumes any more."""
         self._drop(uid, objects)
-        for kind in {wanted.kind for wanted in objects}:
+        for kind in _kinds(objects):
             self._ports.managers[kind].tell(UnregisterPod(pod=uid))
 
     def note(self, told: LevelIs[ObjectId, HeldObject]) -> Told | None:
@@ -143,8 +143,8 @@ class ObjectsOfVolumes:
         for wanted in self._objects.drop(uid, objects):
             self._ports.objects[wanted.kind].leave(wanted, self._ports.me)
 
-    def _register(self, pod: Pod, kinds: Iterable[ObjectKind]) -> None:
-        for kind in kinds:
+    def _register(self, pod: Pod, objects: Iterable[ObjectId]) -> None:
+        for kind in _kinds(objects):
             self._ports.managers[kind].tell(RegisterPod(pod=pod))
 
     def _ask(self, wanted: ObjectId, *, again: bool = False) -> None:
@@ -153,3 +153,8 @@ class ObjectsOfVolumes:
 
     def _now(self) -> Seconds:
         return self._clock().monotonic()
+
+
+def _kinds(objects: Iterable[ObjectId]) -> Iterable[ObjectKind]:
+    """Return each kind once, in the order of ``objects``."""
+    return dict.fromkeys(wanted.kind for wanted in objects)

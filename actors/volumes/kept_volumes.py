@@ -36,7 +36,6 @@ from volumes.making.layout import is_path_part
 from volumes.making.maker import ShownDirectory
 
 _CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
-NO_OBJECTS: Final[frozenset[ObjectId]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,8 @@ class KeptVolume:
     source: JsonObject = field(repr=False)
     """As the specification has it."""
     form: VolumeForm
-    objects: frozenset[ObjectId] = NO_OBJECTS
-    """Whose keys are files of it."""
+    objects: tuple[ObjectId, ...] = ()
+    """Whose keys are files of it, each once."""
     tokens: tuple[TokenNeeded, ...] = ()
     shown: ShownDirectory | None = None
     """What writes its files; None for one without, and before the first time."""
@@ -141,9 +140,10 @@ class VolumesOfPod:
     """The troubles that people were told last."""
 
     @property
-    def objects(self) -> frozenset[ObjectId]:
-        """All objects that any of the volumes shows."""
-        return frozenset[ObjectId]().union(*(each.objects for each in self.volumes.values()))
+    def objects(self) -> tuple[ObjectId, ...]:
+        """All objects that any of the volumes shows, each once."""
+        shown = (wanted for each in self.volumes.values() for wanted in each.objects)
+        return tuple(dict.fromkeys(shown))
 
     @property
     def wanted_tokens(self) -> frozenset[TokenNeeded]:

@@ -59,7 +59,7 @@ class Told(NamedTuple):
 
     pods: Collection[PodUid]
     """Those that show something else now."""
-    ready: frozenset[PodUid]
+    ready: Collection[PodUid]
     """Those that waited for it."""
 
 
@@ -133,8 +133,8 @@ class ShownObjects:
         """Return those that were asked for at ``limit`` or before, and are still waited for."""
         return [wanted for wanted, since in self._asked.items() if since <= limit]
 
-    def end_wait(self, wanted: ObjectId) -> frozenset[PodUid]:
-        """Wait no longer for a fresh value. Return the pods that waited.
+    def end_wait(self, wanted: ObjectId) -> Collection[PodUid]:
+        """Wait no longer for a fresh value. Return the pods that waited, in the order in which they came.
 
         They go on with what is known; if nothing was told at all, they wait for another look.
         """
@@ -143,8 +143,8 @@ class ShownObjects:
         waited, known.waiting = known.waiting, _NO_PODS
         if known.version is None:
             known.new_pods |= waited
-            return _NO_PODS
-        return waited
+            return ()
+        return tuple(uid for uid in known.pods if uid in waited)
 
     def give_back(self, wanted: ObjectId) -> None:
         """Have pods wait for another look: the one that they waited for may not have been asked for."""
@@ -168,14 +168,14 @@ class ShownObjects:
         """Note what an object is. If that ``is_fresh``, pods wait for it no longer."""
         known = self._objects.get(wanted)
         if known is None:
-            return Told((), _NO_PODS)
+            return Told((), ())
         before = known.version, known.value, known.trouble
         self._take(known, held)
         if known.is_missing:
             self._missing[wanted] = None
         else:
             self._missing.pop(wanted, None)
-        ready = _NO_PODS
+        ready: Collection[PodUid] = ()
         if is_fresh and wanted in self._asked:
             ready = self.end_wait(wanted)
         is_news = before != (known.version, known.value, known.trouble)

@@ -28,10 +28,10 @@ _KEYS: Final = {ObjectKind.CONFIG_MAP: "config key", ObjectKind.SECRET: "secret 
 _UNSUPPORTED: Final = ("clusterTrustBundle", "podCertificate")
 
 
-def objects_shown(pod: Pod, volume: JsonObject) -> frozenset[ObjectId]:
-    """Return the objects whose keys are files of ``volume``, the optional ones too."""
+def objects_shown(pod: Pod, volume: JsonObject) -> tuple[ObjectId, ...]:
+    """Return each object whose keys are files of ``volume`` once, the optional ones too."""
     found = volume_references(volume)
-    return frozenset(object_of(pod, each.kind, each.name) for each in found)
+    return tuple(dict.fromkeys(object_of(pod, each.kind, each.name) for each in found))
 
 
 def volume_content(volume: JsonObject, situation: VolumeSituation) -> VolumeContent:

@@ -107,9 +107,9 @@ class NeededObjects:
         """Return them all."""
         return tuple(self._objects)
 
-    def kinds(self) -> frozenset[ObjectKind]:
-        """Return their kinds."""
-        return frozenset(each.kind for each in self._objects)
+    def kinds(self) -> tuple[ObjectKind, ...]:
+        """Return each of their kinds once."""
+        return tuple(dict.fromkeys(each.kind for each in self._objects))
 
     def keep(self, earlier: NeededObjects) -> None:
         """Take over what an ``earlier`` version of the pod knows of the same objects, needed for the same."""
@@ -190,9 +190,9 @@ class NeededObjects:
         """Return those of which a fresh value is waited for."""
         return [wanted for wanted, known in self._objects.items() if known.is_awaited]
 
-    def acted_on(self) -> set[ObjectId]:
+    def acted_on(self) -> list[ObjectId]:
         """Return those whose changes the pod acts on."""
-        return {wanted for wanted, known in self._objects.items() if known.is_acted_on}
+        return [wanted for wanted, known in self._objects.items() if known.is_acted_on]
 
     def missing(self) -> list[ObjectId]:
         """Return those that are required and not there, or that nobody knows of whether they are."""

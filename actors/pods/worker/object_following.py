@@ -115,9 +115,8 @@ class ObjectFollowing:
         needed = self._needed
         if before is not None and needed is not None:
             needed.keep(before)
-        kinds = {*(before.kinds() if before is not None else ())}
-        kinds.update(needed.kinds() if needed is not None else ())
-        for kind in kinds:
+        kinds = (kind for each in (before, needed) if each is not None for kind in each.kinds())
+        for kind in dict.fromkeys(kinds):
             self._managers[kind].tell(RegisterPod(pod=pod))
         self._follow(pod, before, needed)
         if needed is not None:
@@ -168,9 +167,11 @@ class ObjectFollowing:
         ids = needed.ids() if needed is not None else ()
         for kind, level in self._objects.items():
             level.follow_only([each for each in ids if each.kind is kind], self._me)
-        acted_on = needed.acted_on() if needed is not None else set[ObjectId]()
-        for wanted in (before.acted_on() if before is not None else set[ObjectId]()) - acted_on:
-            self._managers[wanted.kind].tell(UnfollowObjects(subscriber=self._me, object=wanted))
+        acted_on = needed.acted_on() if needed is not None else []
+        for wanted in before.acted_on() if before is not None else ():
+            if wanted not in acted_on:
+                unfollow = UnfollowObjects(subscriber=self._me, object=wanted)
+                self._managers[wanted.kind].tell(unfollow)
         for wanted in acted_on:
             follow = FollowObjects(subscriber=self._me, object=wanted, pod=pod.uid)
             self._managers[wanted.kind].tell(follow)

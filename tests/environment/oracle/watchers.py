@@ -18,14 +18,16 @@ from tests.support.apiserver.paths import POD
 
 HOLDERS: Final = "objects/"
 """Begins the name of each such actor. Its kind, its namespace and its name follow."""
+READ_FOR: Final = 300.0
+"""Seconds after which an object that nobody reads may have no actor: the limit of idleness."""
 FOLDERS: Final = {"secrets": "Secret", "configmaps": "ConfigMap"}
 
 
 class OneWatcher(Rule):
     """Each object of the API server that pods reference has one actor, from the first reference to the last.
 
-    Pods that run follow what they show: so none is idle. Where there are no volumes an object may be read by nobody,
-    and is idle then. Static pods need none.
+    It may have none once nobody has read it for a while, and one while a pod cannot be stopped because its
+    runtime is away. Static pods need none.
     """
 
     is_of_containers = False
@@ -55,11 +57,11 @@ class OneWatcher(Rule):
         now, wishes = self.wishes.now(), self.wishes
         there, referenced = set(held_by(actors)), set(self._referenced())
         calm_since = max(wishes.troubled_at, wishes.killed_at, wishes.known_since(0.0)) + CALM
-        for key in sorted(there - referenced):
+        for key in sorted(there - referenced) if self.runtime.is_there else ():
             if now > max(calm_since, self._released_at.get(key, 0.0) + CALM):
                 self.broken(f"an actor is there for {key}, which nobody references")
-        for key in sorted(referenced - there) if self.runtime.makes_volumes else ():
-            if now > max(calm_since, self._since[key] + CALM):
+        for key in sorted(referenced - there):
+            if max(calm_since, self._since[key] + CALM) < now < self._since[key] + READ_FOR:
                 self.broken(f"no actor is there for {key}, which is referenced")
 
     def _referenced(self) -> Iterator[tuple[str, str]]:

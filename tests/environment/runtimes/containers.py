@@ -109,6 +109,11 @@ class InContainers(Runtime):
         assert self._wire is not None
         return self._wire
 
+    @property
+    @override
+    def is_there(self) -> bool:
+        return self.wire.is_there
+
     @override
     def is_seen_by(self, witness: Witness) -> None:
         self.machine.witness = witness

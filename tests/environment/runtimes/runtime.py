@@ -49,6 +49,11 @@ class Runtime(ABC):
         """The seconds of the wall clock."""
         return EPOCH + self.outside.now
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the agent reaches what runs its pods."""
+        return True
+
     def crashes(self, actor: str) -> None:
         """Note that an actor of the agent crashes now."""
         del actor

@@ -24,7 +24,7 @@ def test_an_object_in_two_volumes_counts_as_shown_at_its_oldest_version(
 ) -> None:
     pod = VolumesOfPod(pod=None)
     for name, version in (("a", first), ("b", second)):
-        volume = KeptVolume(source={}, form=form_of({"emptyDir": {}}), objects=frozenset({DB}))
+        volume = KeptVolume(source={}, form=form_of({"emptyDir": {}}), objects=(DB,))
         volume.versions = {} if version is None else {DB: version}
         pod.volumes[name] = volume
     assert answer_of(PodUid("uid-web"), pod).shown == shown

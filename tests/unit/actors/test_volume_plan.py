@@ -68,8 +68,8 @@ def test_a_fresh_value_is_asked_for_once_for_all_pods_that_come_while_none_wait(
     objects.add(DB, [KEYS])
     assert objects.ask(KEYS, NOW)
     assert not objects.ask(KEYS, NOW)
-    assert objects.note(KEYS, held(), is_fresh=False) == ((WEB, DB), frozenset())
-    assert objects.note(KEYS, held(), is_fresh=True).ready == {WEB, DB}
+    assert objects.note(KEYS, held(), is_fresh=False) == ((WEB, DB), ())
+    assert objects.note(KEYS, held(), is_fresh=True).ready == (WEB, DB)
     known = objects.get(KEYS)
     assert known is not None
     assert not known.awaits_value(WEB)
@@ -83,23 +83,23 @@ def test_a_pod_that_comes_while_others_wait_has_a_look_of_its_own_after_theirs()
     assert objects.ask(KEYS, NOW)
     objects.add(DB, [KEYS])
     assert not objects.ask(KEYS, Seconds(NOW + 0.5))
-    assert objects.note(KEYS, held(), is_fresh=True).ready == {WEB}
+    assert objects.note(KEYS, held(), is_fresh=True).ready == (WEB,)
     known = objects.get(KEYS)
     assert known is not None
     assert (known.awaits_value(WEB), known.awaits_value(DB)) == (False, True)
     assert objects.ask(KEYS, Seconds(NOW + 0.5))
     assert objects.asked_before(NOW) == []
     assert objects.asked_before(Seconds(NOW + 0.5)) == [KEYS]
-    assert objects.end_wait(KEYS) == {DB}
+    assert objects.end_wait(KEYS) == (DB,)
     assert not known.awaits_value(DB)
 
 
 def test_pods_wait_on_as_long_as_nothing_is_told() -> None:
     objects = ShownObjects()
-    assert objects.note(KEYS, held(), is_fresh=True) == ((), frozenset())
+    assert objects.note(KEYS, held(), is_fresh=True) == ((), ())
     objects.add(WEB, [KEYS])
     objects.ask(KEYS, NOW)
-    assert objects.end_wait(KEYS) == frozenset()
+    assert objects.end_wait(KEYS) == ()
     assert objects.ask(KEYS, NOW)
     objects.give_back(KEYS)
     known = objects.get(KEYS)

@@ -352,13 +352,13 @@ def test_a_volume_shows_the_objects_of_its_files() -> None:
         {"secret": {"name": "tls"}},
         {"serviceAccountToken": {"path": "token"}},
     )
-    assert objects_shown(POD, volume) == set(OBJECTS)
-    assert objects_shown(POD, {"secret": {"secretName": "tls"}}) == set(TLS)
-    assert objects_shown(POD, {"iscsi": {"secretRef": {"name": "tls"}}}) == set()
-    assert objects_shown(POD, {"emptyDir": {}}) == set()
-    assert objects_shown(make_pod(source="api"), {"secret": {"secretName": "tls"}}) == {
-        ObjectId(kind=ObjectKind.SECRET, namespace="default", name="tls")
-    }
+    assert set(objects_shown(POD, volume)) == set(OBJECTS)
+    assert objects_shown(POD, {"secret": {"secretName": "tls"}}) == tuple(TLS)
+    assert objects_shown(POD, {"iscsi": {"secretRef": {"name": "tls"}}}) == ()
+    assert objects_shown(POD, {"emptyDir": {}}) == ()
+    assert objects_shown(make_pod(source="api"), {"secret": {"secretName": "tls"}}) == (
+        ObjectId(kind=ObjectKind.SECRET, namespace="default", name="tls"),
+    )
 
 
 def test_no_value_is_in_a_repr_or_in_a_sentence() -> None:
