@@ -83,7 +83,8 @@ def times(document: JsonObject) -> dict[str, str]:
 
 def is_ready(agent: WholeAgent) -> bool:
     """Return whether the condition of the pod ``web`` says so."""
-    conditions = agent.document("web")["status"]["conditions"]
+    status = agent.document("web").get("status") or {}
+    conditions = status.get("conditions") or ()
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
