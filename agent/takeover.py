@@ -1,8 +1,8 @@
 """Tells what would become of the pods that run on a node if this agent took it over. Changes nothing.
 
 Manifests are read as by ``--validate``; the runtime is asked by calls that only read, and may be in use by a
-kubelet. No actor, no port; of the root directory only the record of adopted UIDs is read, and which volumes
-others have made there.
+kubelet. No actor, no port; of the root directory only the records of adopted UIDs and of static pods are
+read, and which volumes others have made there.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import json
 import queue
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from actors.pods.record_pages import PAGE_LIMIT, KeptPod, decoded_page, page_name
 from agent.manifest_rules import manifest_rules
-from agent.runtime_record import places_of
+from agent.runtime_record import POD_RECORDS, places_of
 from agent.takeover_rows import (
+    FoundPods,
     FoundVolumes,
     TakeoverRow,
     as_json,
@@ -25,6 +28,7 @@ from agent.takeover_rows import (
     takeover_rows,
 )
 from agent.validation import state_at, write_lines
+from files.keeping.disk import read_file
 from kernel import carried_out
 from manifests.adopting import AdoptedUids
 from messages.pod_runtime import ContainerObserved, RuntimePod
@@ -70,12 +74,14 @@ def explain_takeover(settings: Settings, output: str) -> int:
         wire.close()
     served = _served(settings, tuple(pods.values()), adopts=runtime.adopts_static_pods)
     volumes = _volumes(str(settings.root_dir.absolute()))
+    found = FoundPods(
+        running=pods, instances=instances, kept=_kept(settings.root_dir / POD_RECORDS, served)
+    )
     rows = takeover_rows(
         served,
-        pods,
+        found,
         _sources(settings),
         adopts=runtime.adopts_static_pods,
-        instances=instances,
         volumes=volumes,
     )
     is_json = output == "json"
@@ -149,6 +155,17 @@ def _served(settings: Settings, pods: tuple[RuntimePod, ...], *, adopts: bool) -
     except StartError as error:
         raise NotExplainedError(str(error)) from None
     return tuple(_from_file(pod) for pod in state.served or ())
+
+
+def _kept(folder: Path, pods: tuple[Pod, ...]) -> dict[PodUid, KeptPod]:
+    """Return what an earlier agent has on record of these pods. What cannot be read is nothing."""
+    found = {}
+    for pod in pods:
+        with suppress(OSError):
+            kept = decoded_page(read_file(folder / page_name(pod.uid), PAGE_LIMIT))
+            if kept is not None and kept.uid == pod.uid:
+                found[pod.uid] = kept
+    return found
 
 
 def _from_file(pod: Pod) -> Pod:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from actors.pods.record_pages import KeptPod
 from manifests.adopting import why_not
 from manifests.container_hashes import container_digests, container_hash, is_unchanged
-from messages.pod_runtime import ContainerObserved, RuntimePod
+from messages.pod_runtime import ContainerObserved, ContainerState, RuntimePod
 from messages.pods import API, HTTP, Pod, PodUid, SourceName
+from runtimes.containers.shape import shape_of
 from volumes.making.foreign import ForeignVolume, StageMount
 
 
@@ -29,6 +31,8 @@ class Fate(StrEnum):
     """Nothing of it runs; what is left of it is removed."""
     START = "start"
     """Nothing of it runs; it is started."""
+    ENDED = "ended"
+    """Nothing of it runs, and it is not started again: it has ended by itself."""
     UNKNOWN = "unknown"
     """Somebody would have to be asked who is not asked now."""
 
@@ -73,24 +77,34 @@ class FoundVolumes:
 NO_VOLUMES: Final = FoundVolumes(held={})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPods:
+    """What there is of pods, by their UIDs."""
+
+    running: Mapping[PodUid, RuntimePod]
+    """Those that the runtime has."""
+    instances: Mapping[PodUid, tuple[ContainerObserved, ...]]
+    """The newest of each of their containers."""
+    kept: Mapping[PodUid, KeptPod]
+    """What an earlier agent has on record."""
+
+
 def takeover_rows(
     served: Collection[Pod],
-    running: Mapping[PodUid, RuntimePod],
+    found: FoundPods,
     sources: frozenset[SourceName],
     *,
     adopts: bool,
-    instances: Mapping[PodUid, tuple[ContainerObserved, ...]],
     volumes: FoundVolumes = NO_VOLUMES,
 ) -> tuple[TakeoverRow, ...]:
     """Return what would become of each pod, by namespace and name.
 
     ``served`` are the static pods of the manifests in the directory, with the UIDs that they would have.
-    ``sources`` are those that the agent would have, ``instances`` the newest of each container, ``volumes``
-    those that others have made.
+    ``sources`` are those that the agent would have, ``volumes`` those that others have made.
     """
-    left = dict(running)
-    rows = [_of_manifest(pod, left, instances, adopts=adopts) for pod in served]
-    rows += [_of_running(found, sources) for found in left.values()]
+    left = dict(found.running)
+    rows = [_of_manifest(pod, left, found, adopts=adopts) for pod in served]
+    rows += [_of_running(each, sources) for each in left.values()]
     held = dict(volumes.held)
     rows = [replace(row, held=held.pop(row.uid or row.next_uid, ())) for row in rows]
     rows += [_of_directory(uid, each) for uid, each in held.items()]
@@ -103,22 +117,22 @@ def is_undisturbed(rows: Collection[TakeoverRow]) -> bool:
 
 
 def _of_manifest(
-    pod: Pod,
-    left: dict[PodUid, RuntimePod],
-    instances: Mapping[PodUid, tuple[ContainerObserved, ...]],
-    *,
-    adopts: bool,
+    pod: Pod, left: dict[PodUid, RuntimePod], found: FoundPods, *, adopts: bool
 ) -> TakeoverRow:
     """Return what becomes of the pod of a manifest, and take from ``left`` what runs of it."""
-    same = left.pop(pod.uid, None)
+    same, kept = left.pop(pod.uid, None), found.kept.get(pod.uid)
     names = (pod.namespace, pod.name)
     others = [each for each in left.values() if (each.namespace, each.name) == names]
     others = [each for each in others if each.is_running and each.source != API]
-    if same is not None and same.is_running:
+    runs = same is not None and same.is_running
+    if kept is not None and kept.ended is not None:
+        fate, uid = (Fate.STOP, pod.uid) if runs else (Fate.ENDED, PodUid(""))
+        return _row(pod, fate, f"it has ended by itself: {kept.ended['phase']}", uid)
+    if runs:
         fate, why = Fate.ADOPT, "it runs under this UID"
-        if changed := _changed(pod, instances.get(pod.uid, ())):
+        if changed := list(_changed(pod, found.instances.get(pod.uid, ()), kept)):
             fate, why = Fate.RESTART, changed[0]
-        return _row(pod, fate, why, same.uid)
+        return _row(pod, fate, why, pod.uid)
     if others:
         old = left.pop(others[-1].uid)
         return _row(pod, Fate.REPLACE, _why_replaced(pod, old, adopts=adopts), old.uid)
@@ -182,20 +196,24 @@ def _of_directory(uid: PodUid, held: tuple[ForeignVolume, ...]) -> TakeoverRow:
     )
 
 
-def _changed(pod: Pod, instances: tuple[ContainerObserved, ...]) -> list[str]:
-    spec = pod.document["spec"]
-    containers = (*(spec.get("initContainers") or ()), *spec["containers"])
-    images = {each["name"]: each.get("image") or "" for each in containers}
-    digests, found = container_digests(pod), []
+def _changed(
+    pod: Pod, instances: tuple[ContainerObserved, ...], kept: KeptPod | None
+) -> Iterator[str]:
+    """Yield why containers would be started anew: the runtime's own decision, in words."""
+    first = (kept.digests if kept is not None else None) or container_digests(pod)
+    outdated = kept.outdated if kept is not None else frozenset()
+    shape = shape_of(pod, first)
     for one in instances:
-        name, image = one.name, images.get(one.name)
-        if image is None:
+        container = shape.get(one.name)
+        if container is None:
             continue
-        if not is_unchanged(container_hash(name, image), image, one):
-            found.append(f"container {name} has another image in the manifest")
-        elif not is_unchanged(container_hash(name, image, digests.get(name, "")), image, one):
-            found.append(f"container {name} is another one in the manifest")
-    return found
+        of_image = container_hash(one.name, container.image)
+        if not is_unchanged(of_image, container.image, one):
+            yield f"container {one.name} has another image in the manifest"
+        elif not container.is_unchanged_since(one):
+            yield f"container {one.name} is another one in the manifest"
+        elif one.id in outdated and one.state is ContainerState.RUNNING:
+            yield f"container {one.name} uses an object that changed"
 
 
 def _row(pod: Pod, fate: Fate, why: str, uid: PodUid) -> TakeoverRow:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Final
 
-from command.plain_tables import GAP, BrokenRows, RowLines, cell_count, styled, wrapped
+from command.plain_tables import GAP, BrokenRows, RowLines, cell_count, has_room, styled, wrapped
 from command.tables import Column, Sheet, tone
 from command.wording import plain
 
@@ -117,14 +117,16 @@ class Drawing:
         wide: bool,
         keeps_words: bool = False,
     ) -> None:
-        """Draw a table by itself. ``begin`` are those of its rows that say how wide columns are."""
-        maker: RowLines | BrokenRows
-        if wide:
-            maker = BrokenRows(columns, begin, self._wide_width, has_colours=self._has_colours)
-        else:
-            maker = RowLines(
-                columns, begin, self._width, has_colours=self._has_colours, keeps_words=keeps_words
-            )
+        """Draw a table by itself. ``begin`` are those of its rows that say how wide columns are.
+
+        Where a terminal is so narrow that words such as states would be folded, a row is several lines.
+        """
+        limit = self._wide_width if wide else self._width
+        has_names = any(column.is_name for column in columns)
+        is_broken = wide or (has_names and not has_room(columns, begin, limit))
+        maker = (BrokenRows if is_broken else RowLines)(
+            columns, begin, limit, has_colours=self._has_colours, keeps_words=keeps_words
+        )
         lines = chain(maker.titles(), chain.from_iterable(map(maker.lines, rows)))
         while said := "\n".join(islice(lines, AT_ONCE)):
             self._output.write(f"{said}\n")

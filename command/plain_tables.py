@@ -1,7 +1,7 @@
 """Tables as lines, at a few microseconds a row: where nobody looks, and where there are many rows. Pure.
 
 Columns are as wide as the first rows need. What is longer further down pushes what is beside it to the right,
-or is folded where the line would be too long.
+or is folded where the line would be too long. Rows that have no room are several lines each.
 """
 
 from __future__ import annotations
@@ -107,13 +107,26 @@ class RowLines:
         return (" " * GAP).join(told).rstrip()
 
 
+def has_room(columns: Sequence[Column], first: Iterable[Cells], limit: int) -> bool:
+    """Return whether rows fit into ``limit`` cells while only those columns are folded that may be."""
+    widths = zip(columns, _widths(columns, first), strict=True)
+    least = [min(NARROW, width) if column.is_folded else width for column, width in widths]
+    return sum(least) + GAP * (len(least) - 1) <= limit
+
+
 class BrokenRows:
     """Makes several lines of each row, where one would be too long: they are broken between columns."""
 
     def __init__(
-        self, columns: Sequence[Column], first: Sequence[Cells], limit: int, *, has_colours: bool
+        self,
+        columns: Sequence[Column],
+        first: Sequence[Cells],
+        limit: int,
+        *,
+        has_colours: bool,
+        keeps_words: bool = False,
     ) -> None:
-        """``first`` are the rows that say how wide columns are; ``limit`` is how wide a line may be."""
+        """As for ``RowLines``."""
         widths = _widths(columns, first)
         self._makers = [
             (
@@ -123,6 +136,7 @@ class BrokenRows:
                     [row[part] for row in first],
                     limit - (INDENT if part.start else 0),
                     has_colours=has_colours,
+                    keeps_words=keeps_words,
                 ),
             )
             for part in _parts(widths, limit)

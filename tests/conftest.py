@@ -20,6 +20,7 @@ from tests.support.patience import PATIENCE, SLOWNESS, TEST_LIMIT
 from tests.support.project.clocks import is_without
 
 pytest_plugins = [
+    "tests.support.agent.installed",
     "tests.support.browser.fixtures",
     "tests.support.cluster.fixtures",
     "tests.support.containers.fixtures",

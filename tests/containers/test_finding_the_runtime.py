@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from signal import SIGKILL, SIGTERM, Signals
 
 import pytest
 
+from tests.support.agent.installed import Installed
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.service_agent import ServiceAgent
@@ -18,17 +21,34 @@ NONE = (
 )
 LATE = 3.0
 """Seconds by which a runtime is late."""
+ORDERS = {
+    "agent, then containerd": ("agent", "containerd"),
+    "containerd, then agent": ("containerd", "agent"),
+    "both at once": ("agent and containerd",),
+}
+SAME = [(order, how, how) for how in (SIGKILL, SIGTERM) for order in ORDERS]
+MIXED = [
+    (order, *how) for how in ((SIGKILL, SIGTERM), (SIGTERM, SIGKILL)) for order in [*ORDERS][:2]
+]
+RESTARTS = (*SAME, *MIXED)
+"""In which order agent and containerd end, and by which signals."""
 
 
 @pytest.fixture
-def agent(tmp_path: Path, containerd: Containerd) -> Iterator[ServiceAgent]:
-    with ServiceAgent(tmp_path, containerd) as agent:
+def agent(tmp_path: Path, installed: Installed, containerd: Containerd) -> Iterator[ServiceAgent]:
+    with ServiceAgent(tmp_path, installed, containerd) as agent:
         yield agent
 
 
 def is_unready_for(agent: ServiceAgent, reason: str) -> bool:
     status, said = agent.get("/readyz")
     return status == 500 and reason in said
+
+
+def code_that_runs(agent: ServiceAgent) -> str:
+    """Return what the agent says of its own code in its metrics."""
+    found = re.search(r'actorlet_build_info{code="(\w+)"', agent.get("/metrics")[1])
+    return found[1] if found else ""
 
 
 def runtime_of(agent: ServiceAgent) -> str:
@@ -41,6 +61,7 @@ def test_a_runtime_that_comes_three_seconds_late_runs_the_pods(agent: ServiceAge
     eventually(lambda: is_unready_for(agent, NONE))
     late = time.monotonic() + LATE
     eventually(lambda: time.monotonic() > late)
+    assert code_that_runs(agent) == agent.installed.code()
     assert agent.document("web")["status"]["phase"] == "Pending"
     assert is_unready_for(agent, NONE)
     assert runtime_of(agent) == NONE
@@ -79,7 +100,8 @@ def test_what_was_found_once_is_waited_for_and_no_other_runtime_is_taken(
 def test_two_agents_that_wait_for_one_runtime_do_not_share_it(
     agent: ServiceAgent, tmp_path: Path
 ) -> None:
-    with ServiceAgent(tmp_path / "other", agent.containerd, run=agent.run) as other:
+    other_folder = tmp_path / "other"
+    with ServiceAgent(other_folder, agent.installed, agent.containerd, run=agent.run) as other:
         for each in (agent, other):
             each.begins()
             eventually(lambda each=each: is_unready_for(each, NONE))  # type: ignore[misc]
@@ -105,15 +127,13 @@ def test_nothing_is_ever_hollow_or_runs_twice_while_runtime_and_agent_restart_to
     agent.finds_containerd()
     agent.begins()
     agent.await_serving("web", "ends")
-    for number in range(1, 11):
-        agent.dies()
-        agent.containerd.kill()
-        agent.loses_containerd()
+    for number, (order, how_agent, how_containerd) in enumerate(RESTARTS, 1):
+        end(agent, order, how_agent, how_containerd)
         agent.end("ends", 0)
         eventually(lambda: agent.said("ends")[-1:] == ["ends"])
         agent.begins()
         if number % 2:
-            eventually(lambda: is_unready_for(agent, "there is no socket at"))
+            eventually(lambda: is_unready_for(agent, "container-runtime"))
         agent.containerd.launch()
         agent.finds_containerd()
         agent.await_running("web", restarts=0)
@@ -122,6 +142,20 @@ def test_nothing_is_ever_hollow_or_runs_twice_while_runtime_and_agent_restart_to
         assert runtime_of(agent).startswith("containerd 1.")
     assert agent.instances("web") == [(0, "running")]
     assert agent.said("web") == ["begins"]
-    assert agent.said("ends") == ["begins", "ends"] * 10 + ["begins"]
+    assert agent.said("ends") == ["begins", "ends"] * len(RESTARTS) + ["begins"]
     assert [each for each in agent.instances("ends") if each[1] == "running"] == [(10, "running")]
     assert "runtime=hollow" not in agent.log()
+
+
+def end(agent: ServiceAgent, order: str, how_agent: Signals, how_containerd: Signals) -> None:
+    """End both, and have no socket where an agent looks for one, as after a boot."""
+    for together in ORDERS[order]:
+        if "agent" in together:
+            agent.send(how_agent)
+        if "containerd" in together:
+            agent.containerd.send(how_containerd)
+        if "agent" in together:
+            assert agent.ends() == (0 if how_agent is SIGTERM else -SIGKILL)
+        if "containerd" in together:
+            agent.containerd.ends()
+    agent.loses_containerd()

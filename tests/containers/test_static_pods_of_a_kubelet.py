@@ -86,6 +86,11 @@ class NodeOfAKubelet:
         """Return once a pod's container runs."""
         eventually(lambda: self.is_running(name))
 
+    def has_on_record(self, uid: str) -> bool:
+        """Whether the agent has kept what the container of a pod was when it first saw it."""
+        page = self.agent.root_dir / "pod-records" / f"{uid}.json"
+        return page.exists() and '"digests": {"main": ' in page.read_text()
+
     def started_at(self, container: str) -> int:
         """Return when a container was started, in nanoseconds."""
         with self.containerd.client() as client:
@@ -310,6 +315,33 @@ def test_a_dry_run_tells_what_becomes_of_each_pod_and_touches_nothing(node: Node
     with node.containerd.client() as client:
         assert {(each.id, each.state) for each in client.containers()} == before
     assert not node.agent.root_dir.exists()
+
+
+@pytest.mark.timeout(240)
+def test_an_edit_of_a_container_without_a_digest_is_told_as_what_the_agent_then_does(
+    node: NodeOfAKubelet,
+) -> None:
+    web = manifest("web")
+    web["metadata"]["uid"] = "web-of-its-user"
+    made = as_static(web)
+    made["metadata"]["uid"] = "web-of-its-user"
+    old = node.kubelet.runs(made, source="file")["main"]
+    node.serve(web)
+    code, answer = node.explained()
+    assert (code, fates(answer)) == (0, {"web": "adopt"})
+    node.starts()
+    node.runs("web")
+    eventually(lambda: node.has_on_record("web-of-its-user"))
+    assert [each.id for each in node.live("web")] == [old]
+    node.dies()
+
+    web["spec"]["containers"][0]["env"] = [{"name": "NEW", "value": "yes"}]
+    node.serve(web)
+    code, answer = node.explained()
+    assert (code, fates(answer)) == (1, {"web": "restart"})
+    assert answer["pods"][0]["why"] == "container main is another one in the manifest"
+    node.starts()
+    eventually(lambda: [each.id for each in node.live("web")] not in ([], [old]))
 
 
 def test_a_dry_run_that_cannot_ask_ends_with_2(node: NodeOfAKubelet) -> None:

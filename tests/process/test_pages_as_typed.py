@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually
+from tests.support.patience import PATIENCE
 from tests.support.project.consoles import Terminal, commands, shows_the_same
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
@@ -67,6 +73,61 @@ def test_a_crash_on_request_is_shown_as_the_page_on_concepts_says(
     terminal = Terminal(tmp_path, agent.runs("--enable-chaos"))
     for each in commands(ROOT / "docs/concepts.md"):
         terminal.carry_out(each)
+
+
+def test_each_state_on_purpose_is_shown_as_the_page_on_hollow_nodes_says(
+    agent: OnExamples, tmp_path: Path
+) -> None:
+    typed, _ = commands(ROOT / "docs/hollow-nodes.md")
+    first, *further = typed.text.splitlines()
+    terminal = Terminal(tmp_path, agent.runs(*flags_of(first, agent)))
+    names = {path.stem for path in (ROOT / "examples/hollow").glob("*.yaml")}
+    assert len(further) == 2
+    pods, crash_loop = further
+    eventually(lambda: names <= set(re.findall(r"default/([\w-]+)-edge-1", terminal.run(pods))))
+    eventually(lambda: "CrashLoopBackOff" in terminal.run(crash_loop))
+
+
+def test_hollow_containers_take_the_times_that_the_page_on_hollow_nodes_gives_them(
+    agent: OnExamples,
+) -> None:
+    _, typed = commands(ROOT / "docs/hollow-nodes.md")
+    agent.runs(*flags_of(typed.text, agent))
+
+    def batch() -> dict[str, Any]:
+        pods = {each["metadata"]["name"]: each["status"] for each in agent.json("/pods")["items"]}
+        return dict(pods["nightly-checksum-edge-1"])
+
+    eventually(lambda: batch()["phase"] == "Succeeded")
+    status = batch()
+    (container,) = status["containerStatuses"]
+    began, *run = (
+        datetime.fromisoformat(each)
+        for each in (
+            status["startTime"],
+            container["state"]["terminated"]["startedAt"],
+            container["state"]["terminated"]["finishedAt"],
+        )
+    )
+    # Times of a status are whole seconds.
+    assert (run[0] - began).total_seconds() >= 2
+    assert (run[1] - run[0]).total_seconds() >= 10
+
+
+def flags_of(typed: str, agent: AgentProcess) -> list[str]:
+    """Return the flags that a ``make run`` on a page starts an agent with, but for its root directory."""
+    outer = {name: said for name, said in os.environ.items() if not name.startswith("MAKE")}
+    made = subprocess.run(
+        [*shlex.split(typed), "--dry-run"],
+        cwd=ROOT,
+        env=outer,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    (line,) = (each for each in made.stdout.splitlines() if " run.py " in each)
+    return shlex.split(line.partition(" run.py ")[2].replace(".venv/state", str(agent.root_dir)))
 
 
 def test_a_restored_backup_has_the_same_files_as_the_page_on_backups_says(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,8 @@ from typing_extensions import override
 from agent.edges import Bounds
 from runtimes.virtual.provider import ContainerReport, PodReport
 from tests.environment.machine import Instance, Witness
-from tests.environment.node import Node, NodeBounds
+from tests.environment.node import Node, NodeBounds, Sources
+from tests.environment.origins import FromCluster
 from tests.environment.runtimes.provider import ClassFault, Provided
 from tests.support.builders import make_pod
 
@@ -84,3 +88,61 @@ class Begun(Witness):
     @override
     def starts(self, one: Instance) -> None:
         self._uids.append(one.uid)
+
+
+class TellsNoTimes(Provided):
+    """A class that does not say since when anything runs."""
+
+    @override
+    def observe(self) -> Mapping[str, PodReport | str]:
+        return {
+            uid: replace(job.report(), containers={"main": ContainerReport(restarts=job.restarts)})
+            for uid, job in self.jobs.items()
+        }
+
+
+def shown(node: Node) -> tuple[int, datetime]:
+    """Return how often the container of the one pod was restarted, and since when it runs."""
+    if node.cluster is None:
+        status = node.statuses()["web-1"]
+    else:
+        status = dict(node.cluster.store.get("pods", "default", "web")["status"])
+    (container,) = status["containerStatuses"]
+    since = datetime.fromisoformat(container["state"]["running"]["startedAt"])
+    return container["restartCount"], since
+
+
+@pytest.mark.parametrize("seconds", [0.0, 100.0])
+@pytest.mark.parametrize("is_static", [True, False], ids=["static", "of the API server"])
+def test_since_when_a_container_runs_is_the_same_after_each_kill_of_the_agent_until_it_is_restarted(
+    tmp_path: Path,
+    seconds: float,
+    is_static: bool,  # noqa: FBT001
+) -> None:
+    sources = Sources(url=is_static, cluster=not is_static)
+    node = Node(1, tmp_path, lambda outside: TellsNoTimes(outside, is_able=False), sources)
+    runtime = node.runtime
+    assert isinstance(runtime, Provided)
+    web = make_pod("web", uid="web-1", source="http")
+    if node.cluster is None:
+        node.lists([web])
+    else:
+        FromCluster(node.cluster).bring(web)
+
+    node.advance(30.0)
+    before = shown(node)
+    for _ in range(3):
+        node.is_dead_for(seconds)
+        node.advance(30.0)
+        assert shown(node) == before
+
+    (job,) = runtime.jobs.values()
+    runtime.restart(job)
+    node.advance(30.0)
+    again = shown(node)
+    assert again[0] == 1
+    assert (again[1] - before[1]).total_seconds() >= 3 * seconds + 90
+    node.is_dead_for(seconds)
+    node.advance(30.0)
+    assert shown(node) == again
+    assert node.stop() == 0

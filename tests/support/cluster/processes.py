@@ -70,12 +70,16 @@ class Program:
         if self._process is not None:
             self._process.send_signal(number)
 
+    def ends(self) -> None:
+        """Return once it has ended, after a signal. Raises ``subprocess.TimeoutExpired`` when it goes on."""
+        if self._process is not None:
+            self._process.wait(PATIENCE)
+            self._process = None
+
     def kill(self) -> None:
         """End it at once: all it has to lose is in files."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self.send(signal.SIGKILL)
+        self.ends()
 
     def _give_up(self, what: str) -> NoReturn:
         self.kill()

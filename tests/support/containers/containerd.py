@@ -81,6 +81,14 @@ class Containerd:
         """End the daemon by SIGKILL. What runs in containers goes on."""
         self._program.kill()
 
+    def send(self, number: signal.Signals) -> None:
+        """Send the daemon a signal."""
+        self._program.send(number)
+
+    def ends(self) -> None:
+        """Return once the daemon has ended, after a signal."""
+        self._program.ends()
+
     def restart(self) -> None:
         """Kill the daemon, and start it again."""
         self.kill()
@@ -88,12 +96,12 @@ class Containerd:
 
     def suspend(self) -> None:
         """Stop the daemon by SIGSTOP: it takes connections, and answers nothing."""
-        self._program.send(signal.SIGSTOP)
+        self.send(signal.SIGSTOP)
         eventually(self._is_suspended)
 
     def resume(self) -> None:
         """Have a daemon that was suspended go on."""
-        self._program.send(signal.SIGCONT)
+        self.send(signal.SIGCONT)
 
     def is_ready(self) -> bool:
         """Return whether the daemon takes pods now."""

@@ -9,28 +9,31 @@ from typing import Final
 
 from typing_extensions import override
 
-from tests.support.agent.process import ROOT
+from tests.support.agent.installed import Installed
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.whole_agent import WholeAgent
 from tests.support.parents import dies_with_us
-from tools.installing.companions import TEMPLATES
-from tools.installing.deb import WHERE
-from tools.installing.templates import flags, unit
 
-START: Final = "ExecStart="
 ELSEWHERE: Final = 'mount --bind "$0" /run && exec "$@"'
 """What a shell runs a command by so that it sees another directory as /run."""
 
 
 class ServiceAgent(WholeAgent):
-    """The command line of ``packaging/actorlet.service``, in a mount namespace with a /run of its own.
+    """An agent that is installed, started as its unit says, in a mount namespace with a /run of its own.
 
-    Only paths, ports and the name of the node are others than an installed service has.
+    Only its state, its configuration, ports and the name of the node are others than the service has.
     """
 
-    def __init__(self, folder: Path, containerd: Containerd, run: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        installed: Installed,
+        containerd: Containerd,
+        run: Path | None = None,
+    ) -> None:
         folder.mkdir(exist_ok=True)
         super().__init__(folder, containerd)
+        self.installed = installed
         self.run = run or folder / "run"
         for name in ("containerd", "objects"):
             (self.run / name).mkdir(parents=True, exist_ok=True)
@@ -61,15 +64,12 @@ class ServiceAgent(WholeAgent):
         (self.run / "containerd/containerd.sock").unlink(missing_ok=True)
 
     def _command_line(self) -> list[str]:
-        text = unit((TEMPLATES / "actorlet.service").read_text(), WHERE, WHERE.home)
-        line = next(each for each in text.splitlines() if each.startswith(START))
-        given = flags((TEMPLATES / "actorlet.default").read_text(), WHERE).split("ACTORLET_FLAGS=")
-        words = line.removeprefix(START).replace("$ACTORLET_FLAGS", given[-1].strip(' "\n')).split()
+        where = self.installed.where
         ours = {
-            "/usr/bin/actorlet": str(ROOT / ".venv/bin/actorlet"),
-            "--root-dir=/var/lib/actorlet": f"--root-dir={self.root_dir}",
-            "--config=/etc/actorlet/config.yaml": f"--config={self._file}",
-            "--local-objects-dir=/etc/actorlet/objects": f"--local-objects-dir={self.run}/objects",
+            f"--root-dir={where.state}": f"--root-dir={self.root_dir}",
+            f"--config={where.configuration}/config.yaml": f"--config={self._file}",
+            f"--local-objects-dir={where.configuration}/objects": f"--local-objects-dir={self.run}/objects",
         }
+        program, *words = self.installed.start()
         assert set(words) - {"run"} == set(ours), words
-        return [*(ours.get(word, word) for word in words), "--hostname-override=node1"]
+        return [program, *(ours.get(word, word) for word in words), "--hostname-override=node1"]

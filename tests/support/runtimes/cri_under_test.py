@@ -34,11 +34,11 @@ from tests.support.runtimes.cri_stage import CriStage, cri_stage, wait, wait_unt
 from tests.support.runtimes.pod_runtimes import PodRuntimeUnderTest
 
 PACE: Final = 0.4
-"""Stories of pods are told so much faster than on the test's clock, their graces included."""
+"""Times in which nothing is to happen pass so much faster than on the test's clock, and so do graces."""
 LONG_ENOUGH: Final = 6.0
 """Seconds of real time that stand for any longer time."""
 STARTS_WITHIN: Final = 3.0 * SLOWNESS
-"""Seconds in which a command for one pod has shown what comes of it."""
+"""Seconds in which a command for one pod mostly has shown what comes of it."""
 IN_BETWEEN: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
@@ -118,6 +118,10 @@ class RealContainersUnderTest(PodRuntimeUnderTest):
     @override
     def pass_time(self, seconds: float) -> None:
         wait(min(seconds * PACE, LONG_ENOUGH))
+
+    @override
+    def eventually(self, is_so: Callable[[], bool], within: float) -> None:
+        wait_until(is_so, PATIENCE)
 
     @override
     def stop(self, pod: Pod, grace: float = 30.0, mark: Mark | None = None) -> Mark:

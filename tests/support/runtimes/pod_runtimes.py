@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
@@ -57,6 +57,8 @@ from tests.support.runtimes.container_runtimes import IMAGE, NO_IMAGE, RUNS, STU
 from tests.support.runtimes.hollow_stage import VERSION
 from tests.support.virtual.virtual_stage import HandMadeCalls, loaded_of
 
+T = TypeVar("T")
+
 KINDS: Final = {
     "runs": {},
     "completes": {"run-for": "2s", "exits": "0"},
@@ -67,12 +69,12 @@ KINDS: Final = {
 """Pods by what they do, and how hollow ones are told."""
 COMMANDS: Final = {
     "runs": RUNS,
-    "completes": ["sleep", "0.8"],
-    "fails": ["sh", "-c", "sleep 0.8; exit 3"],
+    "completes": ["sleep", "2"],
+    "fails": ["sh", "-c", "sleep 2; exit 3"],
     "stubborn": STUBBORN,
     "impossible": RUNS,
 }
-"""The same for real ones, whose stories are told faster."""
+"""The same for real ones."""
 KIND: Final = "kind"
 
 
@@ -188,6 +190,11 @@ class PodRuntimeUnderTest(ABC):
         self.told(pod)
         return self._last[pod.uid]
 
+    def is_told(self, pod: Pod, mark: Mark) -> bool:
+        """Return whether the last observation of a pod, if there is one, is with the mark of a command."""
+        self.told(pod)
+        return pod.uid in self._last and self._last[pod.uid].mark == mark
+
     def ask_list(self) -> Probe[PodsObserved]:
         """Ask what pods there are. Return who gets the answer."""
         probe: Probe[PodsObserved] = Probe()
@@ -196,10 +203,19 @@ class PodRuntimeUnderTest(ABC):
 
     def listed(self) -> list[RuntimePod]:
         """Return what pods there are."""
-        probe = self.ask_list()
-        self.pass_time(2.0)
-        *_, answer = probe.drain()  # a life that began meanwhile tells it once more
+        *_, answer = self.answers(self.ask_list())  # a life that began meanwhile tells it once more
         return sorted(answer.pods, key=lambda pod: pod.name)
+
+    def answers(self, probe: Probe[T]) -> list[T]:
+        """Return what somebody was told, which comes within 2 s."""
+        found: list[T] = []
+
+        def are_there() -> bool:
+            found.extend(probe.drain())
+            return bool(found)
+
+        self.eventually(are_there, within=2.0)
+        return found
 
     def described(self) -> RuntimeDescribed:
         def question(reply_to: Port[RuntimeDescribed]) -> Any:
@@ -210,7 +226,13 @@ class PodRuntimeUnderTest(ABC):
     # --- what happens ----------------------------------------------------------------------------------
 
     def pass_time(self, seconds: float) -> None:
+        """Let a time pass in which something must not happen, or nothing is waited for."""
         self.play.advance(seconds)
+
+    def eventually(self, is_so: Callable[[], bool], within: float) -> None:
+        """Fail unless it is so after so many seconds. What is real may take longer, and is waited for."""
+        self.pass_time(within)
+        assert is_so(), f"not so after {within:g} s"
 
     def crash(self) -> None:
         self.play.system.crash(self.key.path)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
+
+from actors.pods.record_pages import KeptPod
 from agent.takeover_rows import (
     NO_VOLUMES,
     Fate,
+    FoundPods,
     FoundVolumes,
     TakeoverRow,
     as_json,
@@ -14,7 +19,7 @@ from agent.takeover_rows import (
     takeover_rows,
 )
 from manifests.container_hashes import container_hash
-from messages.pod_runtime import ContainerObserved, RuntimePod
+from messages.pod_runtime import ContainerObserved, ContainerState, RuntimePod
 from messages.pods import API, CONTAINER_DIGESTS, FILE, HTTP, Pod, PodUid, SourceName
 from tests.support.builders import make_pod
 from tests.unit.manifests.test_adopting import container, running
@@ -33,16 +38,15 @@ def rows(
     sources: tuple[SourceName, ...] = (FILE,),
     adopts: bool = False,
     instances: tuple[ContainerObserved, ...] = (),
+    kept: KeptPod | None = None,
     volumes: FoundVolumes = NO_VOLUMES,
 ) -> tuple[TakeoverRow, ...]:
-    return takeover_rows(
-        pods,
-        {each.uid: each for each in found},
-        frozenset(sources),
-        adopts=adopts,
+    there = FoundPods(
+        running={each.uid: each for each in found},
         instances={each.uid: instances for each in found},
-        volumes=volumes,
+        kept={kept.uid: kept} if kept is not None else {},
     )
+    return takeover_rows(pods, there, frozenset(sources), adopts=adopts, volumes=volumes)
 
 
 def told(*args: RuntimePod, **fields: object) -> list[tuple[Fate, str]]:
@@ -71,6 +75,44 @@ def test_a_pod_whose_uid_its_user_has_fixed_says_which_container_was_edited() ->
     ]
     same = replace(ran, spec_hash=container_hash("main", image, "two"))
     assert told(running("u"), pods=(fixed,), instances=(same,))[0][0] is Fate.ADOPT
+
+
+@pytest.mark.parametrize(
+    ("digests", "fate"),
+    [({}, Fate.ADOPT), ({"main": "two"}, Fate.ADOPT), ({"main": "one"}, Fate.RESTART)],
+    ids=["never seen before", "seen as it is", "edited since it was first seen"],
+)
+def test_a_container_that_tells_no_digest_was_edited_if_the_record_says_so(
+    digests: dict[str, str], fate: Fate
+) -> None:
+    fixed = make_pod("web-node1", uid="u", annotations={CONTAINER_DIGESTS: "main=two"})
+    image = fixed.document["spec"]["containers"][0]["image"]
+    ran = replace(container(), spec_hash=container_hash("main", image))
+    kept = KeptPod(uid=PodUid("u"), digests=digests)
+    assert told(running("u"), pods=(fixed,), instances=(ran,), kept=kept)[0][0] is fate
+
+
+def test_a_container_on_record_as_outdated_is_started_anew_while_it_runs() -> None:
+    ran = replace(container(), state=ContainerState.RUNNING)
+    kept = KeptPod(uid=PodUid("u"), outdated=frozenset({ran.id}))
+    fields: dict[str, Any] = {"pods": (served("u"),), "kept": kept}
+    why = "container main uses an object that changed"
+    assert told(running("u"), instances=(ran,), **fields) == [(Fate.RESTART, why)]
+    has_ended = replace(ran, state=ContainerState.EXITED)
+    assert told(running("u"), instances=(has_ended,), **fields)[0][0] is Fate.ADOPT
+    newer = replace(ran, id="another")
+    assert told(running("u"), instances=(newer,), **fields)[0][0] is Fate.ADOPT
+
+
+def test_a_pod_on_record_as_ended_is_not_started_again_and_what_runs_of_it_is_stopped() -> None:
+    kept = KeptPod(uid=PodUid("u"), ended={"phase": "Failed"})
+    why = "it has ended by itself: Failed"
+    assert told(pods=(served("u"),), kept=kept) == [(Fate.ENDED, why)]
+    has_ended = running("u", is_running=False)
+    assert told(has_ended, pods=(served("u"),), kept=kept) == [(Fate.ENDED, why)]
+    (stopped,) = rows(running("u"), pods=(served("u"),), kept=kept)
+    assert (stopped.fate, stopped.why, stopped.uid) == (Fate.STOP, why, "u")
+    assert told(pods=(served("u"),), kept=KeptPod(uid=PodUid("u")))[0][0] is Fate.START
 
 
 def test_why_a_pod_is_replaced() -> None:

@@ -92,6 +92,36 @@ def test_a_wide_table_on_a_terminal_breaks_its_rows_between_columns(columns: int
         assert {each for each in words if each not in text} == set()
 
 
+@pytest.mark.parametrize("columns", [24, 30, 40, 45, 51, 52, 60])
+@pytest.mark.parametrize("name", ["pods", "actors", "objects", "manifests"])
+def test_a_narrow_table_folds_only_what_may_be_folded(name: str, columns: int) -> None:
+    text, sheet = drawn(SHEETS[name], columns=columns), SHEETS[name].shown(wide=False)
+    whole = [place for place, each in enumerate(sheet.columns) if not each.is_folded]
+    cells = {row[place] for row in sheet.rows for place in whole if row[place]}
+    titles = {sheet.columns[place].title for place in whole}
+    shown = {each.strip() for line in text.splitlines() for each in line.split("  ")}
+    assert cells | titles <= shown
+
+
+def test_a_row_that_has_no_room_is_broken_between_its_columns() -> None:
+    assert drawn(SHEETS["pods"], columns=51).splitlines()[:6] == [
+        "POD                                         READY",
+        "    STATUS             RESTARTS     AGE",
+        "default/logging-edge-1                      2/2",
+        "    Running            0            15m",
+        "default/loop-edge-1                         0/1",
+        "    CrashLoopBackOff   8 (20s ago)  15m",
+    ]
+    assert drawn(SHEETS["pods"], columns=40).splitlines()[3:9] == [
+        "default/logging-edge-1",
+        "    2/2    Running",
+        "    0            15m",
+        "default/loop-edge-1",
+        "    0/1    CrashLoopBackOff",
+        "    8 (20s ago)  15m",
+    ]
+
+
 def test_further_lines_of_a_wide_row_stand_below_their_titles() -> None:
     columns = tuple(Column(title=each, is_wide=True) for each in ("NAME", "QOS", "UID"))
     screen = Screen()

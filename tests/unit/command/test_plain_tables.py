@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from typing_extensions import override
 
 from command.drawing import AT_ONCE, MANY, Drawing
-from command.plain_tables import RowLines, cell_count, wrapped
+from command.plain_tables import RowLines, cell_count, has_room, wrapped
 from command.tables import Column, Sheet
 from tests.unit.command.test_drawing import Screen
 
@@ -78,6 +78,21 @@ def test_a_name_that_is_too_long_for_its_column_is_whole_on_a_line_before_its_ro
         "default/a-longer-one",
         "               0/1  Failed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "is_there"),
+    [
+        ("default/a-long-one", 24, True),
+        ("default/a-long-one", 23, False),
+        ("web", 20, True),
+        ("web", 19, False),
+    ],
+)
+def test_rows_have_room_if_their_states_are_whole_beside_eight_cells_of_a_name(
+    name: str, limit: int, *, is_there: bool
+) -> None:
+    assert has_room(NAMED, [(name, "2/2", "Running")], limit) is is_there
 
 
 @given(st.text("abc-/世", min_size=1, max_size=60), st.integers(min_value=10, max_value=60))

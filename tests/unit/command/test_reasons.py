@@ -23,6 +23,26 @@ def test_an_agent_that_tells_no_causes_is_of_another_version(told: dict[str, Any
 
 
 @pytest.mark.parametrize(
+    ("at", "now", "said"),
+    [
+        ("1970-01-01T00:05:00Z", 108.0, "It will be again in 3m12s"),
+        ("1970-01-01T00:05:00+00:01", 180.0, "It will be again in 1m"),
+        ("1970-01-01T00:05:00Z", 298.5, "It will be again in 1s"),
+        ("1970-01-01T00:05:00Z", 299.0, "It will be again in 1s"),
+        ("1970-01-01T00:05:00Z", 299.001, "It will be again in a moment"),
+        ("1970-01-01T00:05:00Z", 300.0, "It will be again in a moment"),
+        ("1970-01-01T00:05:00Z", 900.0, "It will be again in a moment"),
+        ("", 108.0, "It will be again"),
+        ("soon", 108.0, "It will be again"),
+    ],
+)
+def test_a_cause_that_ends_at_a_time_is_told_with_the_time_that_is_left(
+    at: str, now: float, said: str
+) -> None:
+    assert WhyNot("It will be again", at=at).told(now) == said
+
+
+@pytest.mark.parametrize(
     ("terminated", "said"),
     [
         (
