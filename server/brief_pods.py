@@ -15,7 +15,6 @@ from messages.statuses import PodStatus
 from messages.units import Timestamp
 from server.json_answers import is_told
 from server.pod_summary import is_well, phase_of, pod_summary
-from stores.statuses.rendering import render_brief_status
 
 Statuses = Mapping[PodUid, PodStatus]
 
@@ -92,17 +91,16 @@ def brief_pod(
 ) -> JsonObject:
     """Return what a table shows of a pod. What a v1 Pod has too is where it has it.
 
-    ``document`` is what is told of a pod that has no ``status``.
+    ``document`` is the pod with ``status`` in brief, or what is told of one without.
     """
-    known = document if status is None else {**document, "status": render_brief_status(pod, status)}
-    metadata, shown = known.get("metadata") or {}, known.get("status") or {}
+    metadata, shown = document.get("metadata") or {}, document.get("status") or {}
     annotations = metadata.get("annotations") or {}
     told = {name: metadata[name] for name in _METADATA if name in metadata}
     if notes := {name: annotations[name] for name in _ANNOTATIONS if name in annotations}:
         told["annotations"] = notes
     return {
         "metadata": told,
-        "spec": {"nodeName": (known.get("spec") or {}).get("nodeName", "")},
+        "spec": {"nodeName": (document.get("spec") or {}).get("nodeName", "")},
         "status": {name: shown[name] for name in _STATUS if name in shown},
-        "summary": pod_summary(pod, status, known, now),
+        "summary": pod_summary(pod, status, document, now),
     }

@@ -16,7 +16,7 @@ from messages.statuses import PodStatus
 from messages.units import Timestamp
 from server.brief_pods import PodsAsked, brief_pod, chosen, in_namespace, summary
 from stores.pods.index import is_mirror_pod_of
-from stores.statuses.rendering import with_status
+from stores.statuses.rendering import with_brief_status, with_status
 
 PIECE: Final = 50
 """Pods of one piece: a few milliseconds."""
@@ -57,7 +57,8 @@ def _in_brief(
 ) -> Callable[[Pod], JsonObject]:
     def shown(pod: Pod) -> JsonObject:
         status = statuses.get(pod.uid)
-        return brief_pod(pod, status, shows(pod) if status is None else pod.document, now)
+        document = shows(pod) if status is None else with_brief_status(pod, status)
+        return brief_pod(pod, status, document, now)
 
     return shown
 

@@ -20,7 +20,7 @@ from server.pod_questions import PodsBackground, case_of
 from server.pod_summary import is_well, phase_of, pod_summary
 from server.reasons.judging import reasons
 from server.ui.paging import PageAsked, PageFound, page_found
-from stores.statuses.rendering import render_brief_status, with_status
+from stores.statuses.rendering import with_brief_status, with_status
 
 Statuses = Mapping[PodUid, PodStatus]
 
@@ -159,9 +159,7 @@ def _state(pod: Pod, status: PodStatus | None, now: Timestamp) -> str:
 
 
 def _summary(pod: Pod, status: PodStatus | None, now: Timestamp) -> JsonObject:
-    brief = None if status is None else render_brief_status(pod, status)
-    document = pod.document if brief is None else {**pod.document, "status": brief}
-    return pod_summary(pod, status, document, now)
+    return pod_summary(pod, status, with_brief_status(pod, status), now)
 
 
 def _words(pod: Pod, statuses: Statuses) -> str:

@@ -84,6 +84,13 @@ def with_status(pod: Pod, status: PodStatus | None) -> JsonObject:
     return {**pod.document, "status": shown}
 
 
+def with_brief_status(pod: Pod, status: PodStatus | None) -> JsonObject:
+    """Return the document of ``pod`` with what a table shows of this status."""
+    if status is None:
+        return pod.document
+    return {**pod.document, "status": render_brief_status(pod, status)}
+
+
 def is_refusal(status: PodStatus) -> bool:
     """Return whether the pod was never taken on: then it has a reason and nothing else (rule Y12)."""
     return status.observed is None and status.phase is PodPhase.FAILED and bool(status.reason)

@@ -120,8 +120,7 @@ class WorkerNews:
         if memory.wish.is_removed:
             return
         observed = self._with_troubles(observed)
-        if memory.shown_before and observed is not None and observed.mark != NO_MARK:
-            self._take_what_was_kept()
+        memory.status = self._with_what_was_kept(observed)
         status = status_after(
             StatusSituation(
                 pod=memory.wish.pod,
@@ -138,21 +137,18 @@ class WorkerNews:
         if before is None or not shows_same(before, status):
             self.tell_status()
 
-    def _take_what_was_kept(self) -> None:
-        """Go on from the conditions and addresses that an earlier process kept of a static pod."""
-        memory = self._memory
-        shown, memory.shown_before = memory.shown_before, ()
-        if memory.status is None:
-            return
-        ips = memory.kept.ips if memory.kept is not None else ()
-        observed = memory.status.observed
-        if ips and (observed is None or observed.sandbox is None):
-            sandbox = SandboxObserved(
-                id="", attempt=0, state=SandboxState.NOT_READY, created_at=Timestamp(0.0), ips=ips
-            )
-            known = observed or PodObserved(uid=memory.wish.pod.uid, mark=NO_MARK)
-            observed = replace(known, sandbox=sandbox)
-        memory.status = replace(memory.status, conditions=shown, observed=observed)
+    def _with_what_was_kept(self, observed: PodObserved | None) -> PodStatus | None:
+        """Return the last status with what an earlier process kept of a static pod.
+
+        Its conditions are gone on from once the runtime has told how the pod is.
+        """
+        memory, before = self._memory, self._memory.status
+        if before is None or memory.kept is None:
+            return before
+        if memory.shown_before and observed is not None and observed.mark != NO_MARK:
+            before = replace(before, conditions=memory.shown_before)
+            memory.shown_before = ()
+        return _with_addresses(before, memory.kept.ips, memory.wish.pod.uid)
 
     def note_volumes(self, troubles: tuple[PodTrouble, ...], now: Timestamp) -> None:
         """Note the troubles of volumes, and tell the status if people see another one.
@@ -252,3 +248,14 @@ def _with_running(
     if shown is None or known is None:
         return known
     return replace(shown, phase=known.phase, observed=known.observed)
+
+
+def _with_addresses(status: PodStatus, ips: tuple[str, ...], uid: PodUid) -> PodStatus:
+    """Return the status with the addresses that were kept, if it shows no sandbox."""
+    observed = status.observed or PodObserved(uid=uid, mark=NO_MARK)
+    if not ips or observed.sandbox is not None:
+        return status
+    sandbox = SandboxObserved(
+        id="", attempt=0, state=SandboxState.NOT_READY, created_at=Timestamp(0.0), ips=ips
+    )
+    return replace(status, observed=replace(observed, sandbox=sandbox))

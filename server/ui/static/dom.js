@@ -165,7 +165,7 @@ export function noteTime(header) {
 }
 
 /** Return the present moment by the agent's clock, in ms. */
-export const now = () => Date.now() + ahead;
+const now = () => Date.now() + ahead;
 
 /** Return a span of ms in the words of kubectl: 5s, 12m, 3h4m, 9d. */
 export function span(ms) {

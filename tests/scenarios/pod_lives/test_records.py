@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from actors.pods import records
 from actors.pods.node_view import NodeView
+from actors.pods.orders import worker_key
 from actors.pods.record_pages import KeptPod, encoded_page
 from actors.pods.records import (
     RECORD_KEEPER,
@@ -31,7 +32,14 @@ from kernel import Port, Runtime
 from manifests.container_hashes import container_hash
 from messages.objects import Change, ObjectKind
 from messages.pod_lives import PodLife
-from messages.pod_runtime import PodTrouble, RunPod
+from messages.pod_runtime import (
+    NO_MARK,
+    PodObserved,
+    PodTrouble,
+    RunPod,
+    SandboxObserved,
+    SandboxState,
+)
 from messages.pods import (
     API,
     CONTAINER_DIGESTS,
@@ -236,6 +244,27 @@ def test_conditions_of_a_static_pod_keep_their_times_over_a_restart_where_they_a
         lives.play.advance(500.0)
         lives.lists(FILE, web)
         assert lives.status(web).conditions == before
+
+
+def test_a_static_pod_keeps_its_address_though_the_first_that_is_told_is_a_sandbox_without_one(
+    world: LivesWorld,
+) -> None:
+    web, address = make_pod("web"), ("10.0.0.7",)
+    records_of(world).pods[web.uid] = KeptPod(
+        uid=web.uid, ips=address, conditions={"Ready": ("False", Timestamp(5.0))}
+    )
+    stopped = SandboxObserved(
+        id="s1", attempt=0, state=SandboxState.NOT_READY, created_at=Timestamp(1.0)
+    )
+    world.machine.is_silent = True
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, web)
+        for mark in (NO_MARK, lives.machine.pods[web.uid].mark):
+            seen = PodObserved(uid=web.uid, mark=mark, sandbox=stopped)
+            lives.play.tell(worker_key(web.uid), seen)
+            observed = lives.status(web).observed
+            assert observed is not None
+            assert observed.sandbox == replace(stopped, ips=address)
 
 
 def test_a_record_goes_with_its_pod_and_those_of_strangers_when_all_have_listed(

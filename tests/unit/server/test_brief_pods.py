@@ -15,7 +15,7 @@ from messages.statuses import PodStatus
 from server.brief_pods import PodsAsked, brief_pod
 from server.pod_pages import pod_list
 from server.pod_summary import pod_summary
-from stores.statuses.rendering import with_status
+from stores.statuses.rendering import with_brief_status, with_status
 from tests.support.agent.served import NO_PODS
 from tests.support.builders import make_pod
 from tests.support.command.agents import body
@@ -116,6 +116,6 @@ def test_a_pod_in_brief_has_the_summary_of_the_whole_one(
     refused = PodStatus(phase=PodPhase.FAILED, conditions=(), observed=None, reason="OutOfcpu")
     for each in (seen, refused, dataclasses.replace(seen, reason="Evicted", message="why")):
         whole = with_status(pod, each)
-        brief = brief_pod(pod, each, pod.document, NOW)
+        brief = brief_pod(pod, each, with_brief_status(pod, each), NOW)
         assert brief["summary"] == pod_summary(pod, each, whole, NOW)
         assert brief["status"].items() <= whole["status"].items()
