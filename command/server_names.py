@@ -1,4 +1,4 @@
-"""Where an agent is asked, and how long it may be silent. Pure."""
+"""Where an agent is asked, and how long it may be silent."""
 
 from __future__ import annotations
 

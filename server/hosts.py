@@ -1,4 +1,4 @@
-"""For which hosts requests are answered. Pure, but for the middleware that asks it.
+"""For which hosts requests are answered.
 
 A web page can give its own name the address 127.0.0.1 (DNS rebinding). The browser of somebody on this
 machine then lets the page read what this agent answers. The browser says in ``Host`` for which name it asks.

@@ -13,13 +13,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
 import click
 
 from tools.mutants import ROOT, copied, folder_for_copies
+from tools.purity import Modules
 
 LOOKED_AT: Final = ("tests/unit", "tests/properties", "tests/scenarios")
 OPTIONS: Final = (
@@ -28,20 +28,12 @@ OPTIONS: Final = (
 SURVIVED: Final = re.compile(r"^\s*(\S+): survived$", re.MULTILINE)
 
 
-def pure_files(makefile: str) -> tuple[str, ...]:
-    """Return the patterns of the Makefile's list of modules that only decide."""
-    found = re.search(r"^PURE := \\\n((?:.*\\\n)*.*)", makefile, re.MULTILINE)
-    return tuple(found[1].replace("\\\n", " ").split()) if found else ()
-
-
 def refused(file: str, checkout: Path) -> str:
     """Return why a file cannot be looked at, or nothing."""
     if not (checkout / file).is_file():
         return f"{file}: there is no such file"
-    patterns = pure_files((checkout / "Makefile").read_text("utf-8"))
-    if not any(fnmatch(file, each) for each in patterns):
-        return f"{file} does more than decide: it is not in the Makefile's list PURE"
-    return ""
+    reason = Modules(checkout).reasons.get(file)
+    return f"{file} does more than decide: {reason}" if reason else ""
 
 
 def importing_tests(file: str, checkout: Path) -> list[str]:

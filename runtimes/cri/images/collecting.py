@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -56,12 +55,6 @@ class CollectionRules:
     """Measures the file system of a path. May block."""
     pulled: Callable[[], frozenset[str]]
     """The names of images that are being pulled."""
-
-
-def space_of(path: str) -> DiskSpace:
-    """Measure the file system that a path is on. May block. Raises ``OSError``."""
-    found = os.statvfs(path)
-    return DiskSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 
 def collected(rules: CollectionRules) -> Operation[Collected]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,7 +11,6 @@ from kernel import Key, Port
 from messages.events import PostEvent
 from messages.images import DescribeImages
 from runtimes.container_runtime import CallRuntime
-from runtimes.cri.images.collecting import space_of
 from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire.transport import Wire
@@ -18,6 +18,12 @@ from runtimes.cri.wire.transport import Wire
 ImageKeeperMessage: TypeAlias = CallRuntime | DescribeImages
 
 IMAGE_KEEPER = Key[ImageKeeperMessage]("runtime/images")
+
+
+def space_of(path: str) -> DiskSpace:
+    """Measure the file system that a path is on. May block. Raises ``OSError``."""
+    found = os.statvfs(path)
+    return DiskSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

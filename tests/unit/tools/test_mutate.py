@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tools.mutate import SURVIVED, importing_tests, main, pure_files, refused, table
+from tools.mutate import SURVIVED, importing_tests, main, refused, table
 
-MAKEFILE = "A := b\nPURE := \\\n    rooms/pure.py rooms/all/* \\\n    rooms/other.py\nempty :=\n"
+ROOMS = "[tool.importlinter]\nroot_packages = ['rooms']\n"
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """Return a checkout with two modules and the tests of one of them."""
     texts = {
-        "Makefile": MAKEFILE,
+        "pyproject.toml": ROOMS,
         "rooms/pure.py": "",
-        "rooms/acts.py": "",
+        "rooms/acts.py": "import os\none = os.getpid()\n",
         "tests/unit/test_pure.py": "from rooms.pure import one\n",
         "tests/properties/test_room.py": "from rooms import other, pure\n",
         "tests/unit/test_acts.py": "from rooms.pure_not import one\nfrom rooms import acts\n",
@@ -30,16 +30,12 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_list_of_pure_modules_is_that_of_the_makefile() -> None:
-    assert pure_files(MAKEFILE) == ("rooms/pure.py", "rooms/all/*", "rooms/other.py")
-
-
 @pytest.mark.parametrize(
     ("file", "why"),
     [
         ("rooms/pure.py", ""),
         ("rooms/none.py", "rooms/none.py: there is no such file"),
-        ("rooms/acts.py", "rooms/acts.py does more than decide"),
+        ("rooms/acts.py", "rooms/acts.py does more than decide: one: os.getpid"),
     ],
 )
 def test_a_file_that_is_not_there_or_not_pure_is_refused(
@@ -60,7 +56,7 @@ def test_only_the_one_file_is_changed_and_all_else_is_there(checkout: Path) -> N
     tool = tomllib.loads(table("rooms/pure.py", ["tests/unit/test_pure.py"], checkout))["tool"]
     assert tool["mutmut"]["only_mutate"] == ["rooms/pure.py"]
     assert tool["mutmut"]["source_paths"] == ["rooms"]
-    assert tool["mutmut"]["also_copy"] == ["Makefile", "tests"]
+    assert tool["mutmut"]["also_copy"] == ["pyproject.toml", "tests"]
 
 
 def test_what_survived_is_found_among_the_results() -> None:
