@@ -27,34 +27,15 @@ WORLD: Final = frozenset(
     """.split()  # noqa: SIM905 - a column of forty names would say less
 )
 """Libraries that do something."""
-HARMLESS: Final = (
-    *(
-        "aiohttp.Http*",
-        "aiohttp.typedefs.*",
-        "aiohttp.web.*Response",
-        "click.*",
-        "http.HTTPStatus*",
-    ),
-    *("os.fspath", "os.path", "os.path.*", "os.PathLike", "os.sep", "os.strerror", "os.fsencode"),
-    *(
-        "os.fsdecode",
-        "os.*_result",
-        "os.[A-Z]*",
-        "pathlib.*",
-        "prometheus_client.*",
-        "random.Random",
-    ),
-    *("pyreqwest.exceptions.*", "rich.*", "signal.SIG*", "signal.Signals*", "signal.valid_signals"),
-    *("socket.AF_*", "socket.AddressFamily", "ssl.SSL*Error", "structlog.typing.*", "sys.intern"),
-    *(
-        "sys.getsizeof",
-        "sys.maxsize",
-        "tenacity.*",
-        "time.struct_time",
-        "time.localtime",
-        "time.strftime",
-    ),
-    *("urllib.parse*", "uuid.UUID", "uuid.uuid5", "uuid.NAMESPACE_*"),
+HARMLESS: Final = tuple(
+    """
+    aiohttp.Http* aiohttp.typedefs.* aiohttp.web.*Response click.* http.HTTPStatus* os.*_result os.PathLike
+    os.[A-Z]* os.fsdecode os.fsencode os.fspath os.path os.path.* os.sep os.strerror pathlib.*
+    prometheus_client.* pyreqwest.exceptions.* random.Random rich.* signal.SIG* signal.Signals*
+    signal.valid_signals socket.AF_* socket.AddressFamily ssl.SSL*Error structlog.typing.* sys.getsizeof
+    sys.intern sys.maxsize tenacity.RetryCallState tenacity.Retrying tenacity.wait_* time.localtime
+    time.strftime time.struct_time urllib.parse* uuid.NAMESPACE_* uuid.UUID uuid.uuid5
+    """.split()  # noqa: SIM905 - as above
 )
 """What of them only computes. Of a path, ``ON_DISK`` has what does not."""
 ON_DISK: Final = frozenset(
