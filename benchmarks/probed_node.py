@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from actorlet import PodReport
 from messages.pods import Pod
-from runtimes.virtual.provider import PodReport
 
 
 class ProbedNode:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from runtimes.virtual.provider import ContainerReport, Pod, PodProvider, PodReport
+from actorlet import ContainerReport, Pod, PodProvider, PodReport
 
 STATE = Path(os.environ.get("PROCESS_NODE_DIR", f"/tmp/process-node-{os.getuid()}"))  # noqa: S108
 # A shell leads the process group. It waits for the command, and writes down how that ended.

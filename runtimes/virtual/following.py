@@ -22,7 +22,7 @@ from messages.pod_runtime import (
 )
 from messages.pods import TERMINAL_PHASES, JsonObject, Pod, PodPhase, PodUid
 from messages.units import Timestamp
-from runtimes.virtual.provider import ContainerReport, PodReport
+from runtimes.virtual.pod_provider import ContainerReport, PodReport
 from runtimes.virtual.texts import quoted
 
 _ORDER: Final = {

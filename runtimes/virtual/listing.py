@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from messages.pod_runtime import ContainerState, RuntimePod
 from runtimes.virtual.memory import VirtualMemory
 from runtimes.virtual.observing import runtime_pod
-from runtimes.virtual.provider import PodReport
+from runtimes.virtual.pod_provider import PodReport
 from runtimes.virtual.reports import Nonsense
 
 

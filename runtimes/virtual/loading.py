@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Final
 
 from runtimes.virtual.plan import Abilities
-from runtimes.virtual.provider import PodProvider, ProviderContext
+from runtimes.virtual.pod_provider import PodProvider, ProviderContext
 from runtimes.virtual.texts import cut
 
 REQUIRED: Final = {"run": ("pod",), "stop": ("pod", "grace"), "observe": ()}

@@ -15,8 +15,8 @@ from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Seconds
 from runtimes.virtual.calls import ProviderCall, ProviderChanged
 from runtimes.virtual.environment import UnreadObjectError
+from runtimes.virtual.pod_provider import ProviderContext
 from runtimes.virtual.pods import VirtualPod
-from runtimes.virtual.provider import ProviderContext
 from runtimes.virtual.reports import Readings
 
 V = TypeVar("V")

@@ -10,7 +10,7 @@ from manifests.quantities import amount, is_quantity
 from manifests.taints import check_taints
 from messages.pod_runtime import RuntimeNode
 from messages.pods import JsonObject
-from runtimes.virtual.provider import NodeReport
+from runtimes.virtual.pod_provider import NodeReport
 from runtimes.virtual.reports import MESSAGE_BYTES, Nonsense
 from runtimes.virtual.texts import cut
 

@@ -26,8 +26,8 @@ from runtimes.virtual.following import (
     waiting_containers,
     with_variables,
 )
+from runtimes.virtual.pod_provider import PodReport
 from runtimes.virtual.pods import UNFOLLOWED, VirtualPod
-from runtimes.virtual.provider import PodReport
 from runtimes.virtual.reports import Nonsense
 from runtimes.virtual.texts import without_values
 

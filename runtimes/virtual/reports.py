@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from messages.pods import PodPhase, PodUid
-from runtimes.virtual.provider import ContainerReport, PodReport
+from runtimes.virtual.pod_provider import ContainerReport, PodReport
 from runtimes.virtual.texts import cut, quoted
 
 MOST: Final = 2**31 - 1

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120), pytest.mark.usefixt
 MY_NODE = """
 import os
 from examples.virtual_node import ProcessNode
-from runtimes.virtual.provider import NodeReport
+from actorlet import NodeReport
 
 class MyNode(ProcessNode):
     def node(self):

@@ -18,7 +18,7 @@ ROW_NODE = '''
 """Keeps to the page, and remembers no more than it has to: what is stopped has no row any more."""
 import os, signal
 from pathlib import Path
-from runtimes.virtual.provider import ContainerReport, PodReport
+from actorlet import ContainerReport, PodReport
 
 PLACE = Path(os.environ["ROWS"])
 

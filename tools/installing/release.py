@@ -18,7 +18,7 @@ from tools.installing.interpreters import check_python
 
 ROOT: Final = Path(__file__).parents[2]
 """The checkout."""
-ALONE: Final = ("run.py", "pyproject.toml", "LICENSE", "README.md")
+ALONE: Final = ("run.py", "actorlet.py", "pyproject.toml", "LICENSE", "README.md")
 """Files beside the rooms. The version stands in pyproject.toml."""
 NEEDS: Final = ("requirements.txt", "constraints.txt")
 """What the environment is made by."""

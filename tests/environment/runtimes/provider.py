@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from actorlet import ContainerReport, PodProvider, PodReport
 from agent.edges import ProviderEdges
 from kernel import Port
 from messages.pods import Pod
@@ -22,7 +23,6 @@ from runtimes.virtual.calls import (
     failure_of,
 )
 from runtimes.virtual.loading import LoadedProvider, abilities_of
-from runtimes.virtual.provider import ContainerReport, PodProvider, PodReport
 from tests.environment.machine import Instance
 from tests.environment.outside import Outside
 from tests.environment.probing import loops

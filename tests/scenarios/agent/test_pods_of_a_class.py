@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
+from actorlet import ContainerReport, PodReport
 from agent.edges import Bounds
-from runtimes.virtual.provider import ContainerReport, PodReport
 from tests.environment.machine import Instance, Witness
 from tests.environment.node import Node, NodeBounds, Sources
 from tests.environment.origins import FromCluster

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from actorlet import PodReport
 from kernel import Key
 from messages.pod_runtime import (
     DescribeRuntime,
@@ -27,7 +28,6 @@ from messages.pods import PodPhase, PodUid
 from messages.units import Seconds
 from runtimes.virtual.loading import load_provider
 from runtimes.virtual.node_reports import sound_node
-from runtimes.virtual.provider import PodReport
 from runtimes.virtual.reports import sound_reports
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe

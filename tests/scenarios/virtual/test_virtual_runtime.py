@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from structlog.testing import capture_logs
 
+from actorlet import ContainerReport, PodReport
 from messages.pod_runtime import (
     ContainerState,
     ContainerWait,
@@ -18,7 +19,6 @@ from messages.pod_runtime import (
 )
 from messages.pods import PodPhase
 from runtimes.virtual.memory import VirtualRules
-from runtimes.virtual.provider import ContainerReport, PodReport
 from tests.support.builders import make_pod
 from tests.support.kernel.clock import EPOCH
 from tests.support.virtual.providers import AbleProvider, ObedientProvider

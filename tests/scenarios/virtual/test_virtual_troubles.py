@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from actorlet import ContainerReport, NodeReport, PodReport
 from messages.pod_runtime import ProbeVerdict, RunPod
 from messages.pods import Pod, PodPhase, PodUid
 from runtimes.virtual.memory import VirtualRules
-from runtimes.virtual.provider import ContainerReport, NodeReport, PodReport
 from tests.support.builders import edited, make_pod
 from tests.support.virtual.providers import AbleProvider
 from tests.support.virtual.virtual_stage import VirtualStage, virtual_stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from runtimes.virtual.provider import ContainerReport, PodReport
+from actorlet import ContainerReport, PodReport
 from tests.environment.machine import NOBODYS
 from tests.environment.runtimes.provider import ClassFault, Job, Provided
 from tests.simulation.events.event import Kinds, World

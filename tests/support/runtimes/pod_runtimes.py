@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
+from actorlet import ContainerReport, PodProvider, PodReport
 from kernel import Key, Port, Steps
 from kernel.envelope import Crash
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
@@ -48,7 +49,6 @@ from runtimes.hollow.rules import HollowRules
 from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
 from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts
-from runtimes.virtual.provider import ContainerReport, PodProvider, PodReport
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import Schedule
 from tests.support.kernel.probe import Probe

@@ -8,8 +8,8 @@ from typing import Any
 
 from typing_extensions import override
 
+from actorlet import NodeReport, PodProvider, PodReport
 from messages.pods import Pod
-from runtimes.virtual.provider import NodeReport, PodProvider, PodReport
 
 
 class ObedientProvider(PodProvider):

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from typing_extensions import override
 
+from actorlet import NodeReport
 from agent.provider_runtime import first_node
 from messages.units import Seconds
 from runtimes.virtual.calls import ThreadedCalls
-from runtimes.virtual.provider import NodeReport
 from tests.support.virtual.providers import AbleProvider, ObedientProvider
 from tests.support.virtual.virtual_stage import loaded_of
 

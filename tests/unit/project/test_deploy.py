@@ -108,7 +108,7 @@ def test_the_image_gets_everything_that_the_agent_is_made_of() -> None:
     ]
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "tools"}
     assert [name for name in copied if not (ROOT / name).exists()] == []
-    assert packages - {"benchmarks"} | {"run.py", "pyproject.toml"} <= set(copied)
+    assert packages - {"benchmarks"} | {"run.py", "actorlet.py", "pyproject.toml"} <= set(copied)
 
 
 def test_the_image_has_everything_compiled_since_nobody_may_write_there_later() -> None:

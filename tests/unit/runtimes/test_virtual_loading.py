@@ -63,7 +63,7 @@ def test_a_class_in_a_file_anywhere_is_found_with_what_is_beside_it(here: Path) 
 def test_optional_methods_of_the_base_class_are_none_of_ones_own(here: Path) -> None:
     write(
         here,
-        "from runtimes.virtual.provider import PodProvider\n"
+        "from actorlet import PodProvider\n"
         f"class MyNode(PodProvider):{METHODS}    def forget(self, pod): pass\n",
     )
     assert load_provider("my_node:MyNode").can == Abilities(forget=True)
@@ -95,7 +95,7 @@ def test_a_name_without_module_and_class_is_refused(name: str) -> None:
         ),
         (
             (
-                "from runtimes.virtual.provider import PodProvider\n"
+                "from actorlet import PodProvider\n"
                 "class MyNode(PodProvider):\n    def run(self, pod): pass\n"
             ),
             "my_node:MyNode has no method stop(pod, grace)",

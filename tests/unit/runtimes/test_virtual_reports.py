@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorlet import ContainerReport, NodeReport, PodReport
 from messages.pod_runtime import ContainerState, RuntimeNode
 from messages.pods import TERMINAL_PHASES, PodPhase
 from messages.units import Timestamp
 from runtimes.virtual.following import FollowedPod, ended_unseen, followed, phase_of_report
 from runtimes.virtual.node_reports import UNTOLD, sound_node
-from runtimes.virtual.provider import ContainerReport, NodeReport, PodReport
 from runtimes.virtual.reports import Nonsense, sound_report, sound_reports
 from tests.support.builders import make_pod
 

@@ -50,10 +50,10 @@ def reasons(checkout: Path, **texts: str) -> dict[str, str]:
     [
         ("import os\ndef one(): os.unlink('a')", "os.unlink"),
         ("import os as system\none = system.getpid()", "os.getpid"),
-        ("from time import monotonic as now\none = [now]", "time.monotonic"),
+        ("from resource import getrusage as used\none = [used]", "resource.getrusage"),
         ("def one(path): return path.read_text()", "path.read_text"),
         ("class One:\n    def two(self): print(self)", "print"),
-        ("def one():\n    import socket\n    return socket.socket()", "socket.socket"),
+        ("def one():\n    import select\n    return select.epoll()", "select.epoll"),
         ("from kernel.actor import BaseActor\nclass One(BaseActor): ...", "kernel.actor.BaseActor"),
         ("import random\nfor _ in range(random.getrandbits(2)): ...", "random.getrandbits"),
     ],
