@@ -24,7 +24,7 @@ from kernel.clock import Clock, SystemClock
 from kernel.dynamic import DynamicMessage, StartChild, StopChild
 from kernel.endings import Ended, EndReason, Hook
 from kernel.failures import BugError, BusyError, Failure, GivenUpError, LateError, StepError
-from kernel.lanes import CallLane, InFlight, Lane, Lanes, LaneSize
+from kernel.lanes import InFlight, Lane, Lanes, LaneSize
 from kernel.later import Alarm, Portions
 from kernel.levels import UNSET, Followable, KeyFollowed, Level, LevelIs, Unset
 from kernel.operations import Operations, OperationsMemory
@@ -53,6 +53,7 @@ from kernel.specs import (
     isolated,
 )
 from kernel.steps import (
+    CallLane,
     Delay,
     JobStep,
     Operation,

@@ -28,11 +28,12 @@ from typing_extensions import override
 
 from kernel.envelope import KernelMessage, LifeOfActor
 from kernel.failures import Failure, GivenUpError, LateError, failure_of
-from kernel.lanes import CallLane, InFlight
+from kernel.lanes import InFlight
 from kernel.later import Later
 from kernel.ports import Port
 from kernel.steps import (
     All,
+    CallLane,
     Delay,
     Operation,
     OperationStep,

@@ -21,7 +21,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from typing_extensions import override
 
 from kernel.failures import Failure
-from kernel.lanes import CallLane, Done, InFlight, Lane
+from kernel.lanes import Done, InFlight, Lane
 from kernel.ports import Port
 from messages.units import Seconds
 
@@ -106,6 +106,50 @@ class All:
     """Steps at once, with none of its own kind among them. The outcome is the list of theirs, in order."""
 
     steps: Sequence[object]
+
+
+class CallLane:
+    """Holds back steps of one actor's operations: at most ``most`` are in flight, the others wait in order.
+
+    The engine frees a place when it has taken the outcome or waits for it no longer. If the answer itself
+    freed it, a double answer would free it twice, a lost one never, and on somebody else's thread.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._in_flight: set[Hashable] = set()
+        self._waiting: dict[Hashable, Callable[[], None]] = {}
+
+    def __len__(self) -> int:
+        """How many are in flight."""
+        return len(self._in_flight)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
+    def __contains__(self, ticket: Hashable) -> bool:
+        """Whether the step of ``ticket`` is in flight."""
+        return ticket in self._in_flight
+
+    def enter(self, ticket: Hashable, begin: Callable[[], None]) -> None:
+        """Begin now, or when there is room."""
+        self._waiting[ticket] = begin
+        self._begin_waiting()
+
+    def leave(self, ticket: Hashable) -> None:
+        """Free the place of ``ticket``, or take it out of the line. May repeat."""
+        self._waiting.pop(ticket, None)
+        self._in_flight.discard(ticket)
+        self._begin_waiting()
+
+    def _begin_waiting(self) -> None:
+        while self._waiting and len(self._in_flight) < self._most:
+            ticket = next(iter(self._waiting))
+            begin = self._waiting.pop(ticket)
+            self._in_flight.add(ticket)
+            begin()
 
 
 class _Reply(Port[Any]):

@@ -97,6 +97,7 @@ class Attempts:
         """Drop everything."""
         for attempt in tuple(self._in_progress.values()):
             self._drop(attempt)
+        self._names.close()
         self._epoll.close()
 
     # --- beginning and ending --------------------------------------------------------------------------

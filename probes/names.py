@@ -1,18 +1,21 @@
-"""Addresses of host names. They are looked up on threads, since that may block for half a minute."""
+"""Addresses of host names. They are looked up in a lane, since that may block for half a minute."""
 
 from __future__ import annotations
 
 import socket
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
+from kernel import Lanes, LaneSize
 from messages.units import Seconds
 
+NAMES: Final = "names"
+"""The lane in which names are looked up."""
 MOST_LOOKUPS: Final = 8
-"""Threads at a time. Further names wait for one of them."""
+"""Threads at a time, beside those that hang. Further names wait for one of them."""
 MOST_NAMES: Final = 4_096
 """That are remembered. Beyond it all are forgotten, and looked up anew."""
 KEPT_FOR: Final = Seconds(5.0)
@@ -43,13 +46,12 @@ class HostNames:
     """Looks names up, a few at a time, and remembers them for some seconds. Belongs to one thread."""
 
     def __init__(self, landed: Callable[[], None], look_up: LookUp | None = None) -> None:
-        """``landed`` is called, on a thread of its own, when ``take`` has something."""
+        """``landed`` is called, on a thread of a lane, when ``take`` has something."""
         self._landed = landed
         self._look_up = look_up or system_look_up
         self._known: dict[str, _Known] = {}
         self._answers: deque[tuple[str, HostAddresses]] = deque()
-        self._waiting: deque[str] = deque()
-        self._in_progress = 0
+        self._lanes = look_up_lanes("probe")
 
     def find(self, host: str, now: Seconds) -> HostAddresses | None:
         """Return the addresses of ``host``; None if they are to come, and ``take`` will name it."""
@@ -59,38 +61,46 @@ class HostNames:
         if len(self._known) >= MOST_NAMES:
             self._known = {name: each for name, each in self._known.items() if each.found is None}
         self._known[host] = _Known(None, now)
-        self._waiting.append(host)
-        self._begin()
+        work = partial(looked_up, host, self._look_up)
+        self._lanes[NAMES].start(work, partial(self._note, host))
         return None
 
     def take(self, now: Seconds) -> Iterator[tuple[str, HostAddresses]]:
         """Yield the names that have been looked up since the last call, with what was found."""
         while self._answers:
             host, found = self._answers.popleft()
-            self._in_progress -= 1
             kept_for = KEPT_FOR if found.addresses else TROUBLE_KEPT_FOR
             self._known[host] = _Known(found, Seconds(now + kept_for))
             yield host, found
-        self._begin()
 
-    def _begin(self) -> None:
-        while self._waiting and self._in_progress < MOST_LOOKUPS:
-            self._in_progress += 1
-            threading.Thread(
-                target=self._carry_out,
-                args=(self._waiting.popleft(),),
-                name="probe-name",
-                daemon=True,
-            ).start()
+    def close(self) -> None:
+        """End the threads that have nothing to do, and look nothing up any more."""
+        self._lanes.close()
 
-    def _carry_out(self, host: str) -> None:
-        try:
-            addresses = self._look_up(host)
-            found = HostAddresses(addresses, "" if addresses else "no such host")
-        except (OSError, UnicodeError):
-            found = HostAddresses((), "no such host")
-        self._answers.append((host, found))
+    def _note(self, host: str, outcome: object) -> None:
+        self._answers.append((host, found_by(outcome)))
         self._landed()
+
+
+def look_up_lanes(name: str) -> Lanes[str]:
+    """Return a lane ``NAMES``, whose threads look names up. ``name`` begins theirs."""
+    return Lanes(name, {NAMES: LaneSize(MOST_LOOKUPS)})
+
+
+def looked_up(host: str, look_up: LookUp) -> HostAddresses:
+    """Return what ``host`` stands for. Blocks as long as ``look_up`` does."""
+    try:
+        addresses = look_up(host)
+    except (OSError, UnicodeError):
+        addresses = ()
+    return HostAddresses(addresses, "" if addresses else "no such host")
+
+
+def found_by(outcome: object) -> HostAddresses:
+    """Return what came of looking a name up in a lane."""
+    if isinstance(outcome, HostAddresses):
+        return outcome
+    return HostAddresses((), "there is no thread to look the name up")
 
 
 def system_look_up(host: str) -> tuple[str, ...]:

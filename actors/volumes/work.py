@@ -130,7 +130,7 @@ class VolumeWork:
             ended.append(job)
             me.tell(VolumeJobsEnded())
 
-        job.in_flight = self._ports.lanes.start(job.lane, job.work, done)
+        job.in_flight = self._ports.lanes[job.lane].start(job.work, done)
 
     def _situation(
         self, kept: VolumesOfPod, pod: Pod, volume: KeptVolume

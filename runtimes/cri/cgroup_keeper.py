@@ -225,15 +225,12 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
         self, work: Callable[[], object], told: Callable[[object], CgroupKeeperMessage]
     ) -> None:
         me = self._ports.me
-        self._disk.start(DiskLane.CGROUPS, work, lambda outcome: me.tell(told(outcome)))
+        self._disk[DiskLane.CGROUPS].start(work, lambda outcome: me.tell(told(outcome)))
 
     def _remove(self, uid: str, look: int) -> None:
         me, work = self._ports.me, partial(self._cgroups.remove_orphan, uid, look)
-        self._disk.start(
-            DiskLane.CGROUP_REMOVALS,
-            work,
-            lambda outcome: me.tell(CgroupRemoved(uid, outcome)),
-            turn_of(uid),
+        self._disk[DiskLane.CGROUP_REMOVALS].start(
+            work, lambda outcome: me.tell(CgroupRemoved(uid, outcome)), turn_of(uid)
         )
 
 

@@ -75,7 +75,7 @@ class PodDirectoriesOnDisk:
 
     def _remove(self, uid: PodUid, directory: str) -> None:
         work = partial(remove_unless_held, directory)
-        self._disk.start(DiskLane.REMOVALS, work, partial(self._removed, uid))
+        self._disk[DiskLane.REMOVALS].start(work, partial(self._removed, uid))
 
     def _removed(self, uid: PodUid, outcome: object) -> None:
         trouble = trouble_of(outcome) if isinstance(outcome, Failure) else str(outcome)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
-import socket
 import ssl
-import threading
-from typing import Any, Final, TypeAlias
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from kernel import Lane
 from probes.connections import tls_context
+from probes.names import HostAddresses, LookUp, found_by, looked_up
 
 MOST_BYTES: Final = 16_384
 """Of a line, and of what is read ahead."""
-MOST_LOOKUPS: Final = 8
-"""Threads that look names up. One whose name server is silent hangs for half a minute."""
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-_lookups = threading.BoundedSemaphore(MOST_LOOKUPS)
 
 
 class HookConnectionError(Exception):
@@ -30,12 +28,19 @@ class PlainAnswerError(HookConnectionError):
     """HTTPS was asked for, and what came is not TLS."""
 
 
-async def connect(host: str, port: int, *, is_https: bool = False) -> Streams:
+class Names(NamedTuple):
+    """How the addresses of a host are found."""
+
+    lane: Lane
+    look_up: LookUp
+
+
+async def connect(host: str, port: int, names: Names, *, is_https: bool = False) -> Streams:
     """Return a new connection. Raises ``HookConnectionError``."""
     where = f"{host}:{port}"
-    addresses = [host] if _is_address(host) else await _look_up(host, where)
+    found = HostAddresses((host,)) if _is_address(host) else await _look_up(host, names)
     trouble: HookConnectionError | None = None
-    for address in addresses:
+    for address in found.addresses:
         try:
             return await _open(address, host, port, is_https=is_https)
         except ssl.SSLError as error:
@@ -44,7 +49,7 @@ async def connect(host: str, port: int, *, is_https: bool = False) -> Streams:
             trouble = HookConnectionError(f"{where}: {error.reason or 'TLS failed'}")
         except OSError as error:
             trouble = HookConnectionError(f"{where}: {_reason(error)}")
-    raise trouble or HookConnectionError(f"{where}: the name has no address") from None
+    raise trouble or HookConnectionError(f"{where}: {found.why}") from None
 
 
 def close(writer: asyncio.StreamWriter) -> None:
@@ -60,37 +65,24 @@ async def _open(address: str, host: str, port: int, *, is_https: bool) -> Stream
     return await asyncio.open_connection(address, port, limit=MOST_BYTES, **options)
 
 
-async def _look_up(host: str, where: str) -> list[str]:
-    """Return the addresses of a name. The threads for that are few, and end by themselves."""
-    if not _lookups.acquire(blocking=False):
-        raise HookConnectionError(f"{where}: too many names are being looked up")
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[list[str]] = loop.create_future()
-    finder = threading.Thread(
-        target=_find, args=(host, loop, found), name="hooks-name", daemon=True
-    )
+async def _look_up(host: str, names: Names) -> HostAddresses:
+    """Return the addresses of a name. Who is given up meanwhile waits for no thread any more."""
+    found: asyncio.Future[HostAddresses] = asyncio.get_running_loop().create_future()
+    work = partial(looked_up, host, names.look_up)
+    job = names.lane.start(work, partial(_note, found))
     try:
-        finder.start()
-    except RuntimeError:  # the machine has no thread left
-        _lookups.release()
-        raise HookConnectionError(f"{where}: there is no thread to look the name up") from None
-    return await found
-
-
-def _find(host: str, loop: asyncio.AbstractEventLoop, found: asyncio.Future[list[str]]) -> None:
-    addresses: list[str] = []
-    try:
-        answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(answer[4][0]) for answer in answers))
-    except (OSError, UnicodeError):
-        pass  # no address
+        return await found
     finally:
-        _lookups.release()
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(_settle, found, addresses)
+        job.abandon()
 
 
-def _settle(found: asyncio.Future[list[str]], addresses: list[str]) -> None:
+def _note(found: asyncio.Future[HostAddresses], outcome: object) -> None:
+    """Tell what came of a look-up, from a thread of a lane."""
+    with suppress(RuntimeError):  # the loop has ended
+        found.get_loop().call_soon_threadsafe(_settle, found, found_by(outcome))
+
+
+def _settle(found: asyncio.Future[HostAddresses], addresses: HostAddresses) -> None:
     if not found.done():
         found.set_result(addresses)
 

@@ -17,6 +17,7 @@ from probes.http_requests import HttpPage, UnusableLocationError, led_to, page_o
 from runtimes.hooks.connections import (
     MOST_BYTES,
     HookConnectionError,
+    Names,
     PlainAnswerError,
     close,
     connect,
@@ -27,7 +28,7 @@ MOST_REDIRECTS: Final = 10
 FALLBACK: Final = "HTTPS was answered by plain HTTP, and it was asked for once more by that"
 
 
-async def get(action: HttpGetAction, user_agent: str) -> str:
+async def get(action: HttpGetAction, user_agent: str, names: Names) -> str:
     """Ask for a page. Return what people should know of it, mostly nothing.
 
     Raises ``HookConnectionError``.
@@ -35,7 +36,7 @@ async def get(action: HttpGetAction, user_agent: str) -> str:
     remark, page = "", _page(action, user_agent)
     for _ in range(MOST_REDIRECTS):
         try:
-            following = await _following(page)
+            following = await _following(page, names)
         except PlainAnswerError:
             following, remark = _without_credentials(page), FALLBACK
         if following is None:
@@ -56,9 +57,9 @@ def _without_credentials(page: HttpPage) -> HttpPage:
     return replace(page, is_https=False, headers=headers)
 
 
-async def _following(page: HttpPage) -> HttpPage | None:
+async def _following(page: HttpPage, names: Names) -> HttpPage | None:
     """Ask for a page. Return the one that the answer leads to; None if it leads to none."""
-    answer = await _ask(page)
+    answer = await _ask(page, names)
     if answer.status not in REDIRECTS or not answer.location:
         return None
     try:
@@ -67,8 +68,8 @@ async def _following(page: HttpPage) -> HttpPage | None:
         raise HookConnectionError(f"{page.host}:{page.port}: the answer leads nowhere") from None
 
 
-async def _ask(page: HttpPage) -> HttpAnswerReader:
-    reader, writer = await connect(page.host, page.port, is_https=page.is_https)
+async def _ask(page: HttpPage, names: Names) -> HttpAnswerReader:
+    reader, writer = await connect(page.host, page.port, names, is_https=page.is_https)
     where, answer = f"{page.host}:{page.port}", HttpAnswerReader()
     try:
         writer.write(request_of(page))

@@ -16,7 +16,8 @@ from typing_extensions import override
 from kernel.lanes import InFlight
 from kernel.loop_thread import LoopThread
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from runtimes.hooks.connections import HookConnectionError, close, connect
+from probes.names import NAMES, LookUp, look_up_lanes, system_look_up
+from runtimes.hooks.connections import HookConnectionError, Names, close, connect
 from runtimes.hooks.http_exchange import get
 from runtimes.hooks.outcomes import HookOutcome, HookSockets
 
@@ -43,8 +44,10 @@ class _Connection(InFlight):
 class LoopSockets(HookSockets):
     """Hooks on one event loop. It belongs to the process, and outlives the actor's lives."""
 
-    def __init__(self) -> None:
+    def __init__(self, look_up: LookUp = system_look_up) -> None:
         self._loop = LoopThread("hooks")
+        self._lanes = look_up_lanes("hooks")
+        self._names = Names(self._lanes[NAMES], look_up)
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
 
     @override
@@ -54,8 +57,9 @@ class LoopSockets(HookSockets):
         return _Connection(self._loop.run(self._carry_out(action, done)))
 
     def close(self) -> None:
-        """End the event loop. What is in progress is dropped."""
+        """End the event loop and its threads. What is in progress is dropped."""
         self._loop.close()
+        self._lanes.close()
 
     async def _carry_out(
         self, action: HttpGetAction | TcpSocketAction, done: Callable[[HookOutcome], None]
@@ -71,7 +75,7 @@ class LoopSockets(HookSockets):
 
     async def _outcome(self, action: HttpGetAction | TcpSocketAction) -> HookOutcome:
         if isinstance(action, HttpGetAction):
-            return HookOutcome(remark=await get(action, USER_AGENT))
-        _, writer = await connect(action.host, action.port)
+            return HookOutcome(remark=await get(action, USER_AGENT, self._names))
+        _, writer = await connect(action.host, action.port, self._names)
         close(writer)
         return HookOutcome()

@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from kernel import InFlight, Lanes, LaneSize
+from kernel import InFlight, Lane, Lanes, LaneSize
 from kernel.lanes import Done
 from tests.environment.runtimes.runtime import InThisLife
 from tests.support.files.power import DiskTrouble
@@ -36,15 +36,19 @@ class SteppedLanes(Lanes[Any]):
         self._in_this_life(0.0, turn)
 
     @override
+    def __getitem__(self, key: Any) -> Lane:
+        return _TroubledLane(super().__getitem__(key), self._trouble, self._begun)
+
+
+class _TroubledLane(Lane):
+    def __init__(self, lane: Lane, trouble: DiskTrouble | None, begun: Callable[[], None]) -> None:
+        self._lane = lane
+        self._trouble = trouble
+        self._begun = begun
+
+    @override
     def start(
-        self,
-        lane: Any,
-        work: Callable[[], object],
-        done: Done,
-        turn: Hashable | None = None,
-        *,
-        waits: bool = True,
-        is_due_anyway: bool = False,
+        self, work: Callable[[], object], done: Done, turn: Hashable | None = None, **how: bool
     ) -> InFlight:
         def struck() -> object:
             if self._trouble is not None:
@@ -52,4 +56,4 @@ class SteppedLanes(Lanes[Any]):
             return work()
 
         self._begun()
-        return super().start(lane, struck, done, turn, waits=waits, is_due_anyway=is_due_anyway)
+        return self._lane.start(struck, done, turn, **how)

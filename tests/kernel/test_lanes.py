@@ -35,7 +35,7 @@ class Work:
     def starts(self, name: str, turn: str | None = None, lane: str = LANE, **how: bool) -> InFlight:
         """Start a job that waits."""
         self._gates[name] = threading.Event()
-        return self.lanes.start(lane, partial(self._waits, name), self.ended.tell, turn, **how)
+        return self.lanes[lane].start(partial(self._waits, name), self.ended.tell, turn, **how)
 
     def lets_end(self, name: str) -> None:
         """Let a job end, and wait until that was told."""
@@ -97,7 +97,7 @@ def raising(error: BaseException) -> object:
 def test_each_job_tells_its_result_or_why_there_is_none(one: Work) -> None:
     space = OSError(28, "No space left on device")
     for job in (lambda: 7, partial(raising, space), lambda: None):
-        one.lanes.start(LANE, job, one.ended.tell)
+        one.lanes[LANE].start(job, one.ended.tell)
     assert one.ended.next() == 7
     assert one.fails() is space
     assert one.ended.next() is None
@@ -108,7 +108,7 @@ def test_a_bug_says_its_type_alone_and_takes_no_thread_and_no_turn(
     one: Work, bug: BaseException
 ) -> None:
     with capture_logs() as logs:
-        one.lanes.start(LANE, partial(raising, bug), one.ended.tell, "turn")
+        one.lanes[LANE].start(partial(raising, bug), one.ended.tell, "turn")
         error = one.fails()
     assert isinstance(error, BugError)
     assert error.kind == type(bug).__name__
@@ -134,7 +134,7 @@ def test_jobs_are_done_in_order_so_many_at_a_time(one: Work) -> None:
 def test_no_more_threads_are_begun_than_were_allowed(gate: Gate) -> None:
     work = Work(2)
     for _ in range(5):
-        work.lanes.start(LANE, gate, work.ended.tell)
+        work.lanes[LANE].start(gate, work.ended.tell)
     gate.reached()
     assert threads_of() == 2
     gate.open()
@@ -146,7 +146,7 @@ def test_a_thread_that_has_nothing_to_do_is_used_again(one: Work) -> None:
     lanes = Lanes("test", {LANE: LaneSize(100)})
     threads = set()
     for _ in range(100):
-        lanes.start(LANE, threading.get_ident, one.ended.tell)
+        lanes[LANE].start(threading.get_ident, one.ended.tell)
         threads.add(one.ended.next())
     assert len(threads) <= 3
     lanes.close()
@@ -155,7 +155,7 @@ def test_a_thread_that_has_nothing_to_do_is_used_again(one: Work) -> None:
 def test_a_thread_that_had_nothing_to_do_for_a_while_ends(one: Work) -> None:
     lanes = Lanes("test", {LANE: LaneSize(2)}, idle_for=0.001)
     for _ in range(3):
-        lanes.start(LANE, lambda: "done", one.ended.tell)
+        lanes[LANE].start(lambda: "done", one.ended.tell)
         one.ended.expect("done")
         eventually(no_threads)
 
@@ -389,8 +389,7 @@ class Model:
         if turn is not None:
             self.order.setdefault(turn, []).append(number)
         self.jobs.append(None)  # type: ignore[arg-type]  # a job may be told within start
-        self.jobs[number] = self.lanes.start(
-            lane,
+        self.jobs[number] = self.lanes[lane].start(
             partial(self._does, number, turn),
             lambda _: self.told.update([number]),
             turn,

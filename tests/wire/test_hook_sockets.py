@@ -14,7 +14,7 @@ import trustme
 
 from kernel import InFlight
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from runtimes.hooks.connections import MOST_LOOKUPS
+from probes.names import MOST_LOOKUPS, LookUp, system_look_up
 from runtimes.hooks.outcomes import HookOutcome
 from runtimes.hooks.sockets import LoopSockets
 from tests.support.kernel.probe import Probe
@@ -33,8 +33,8 @@ from tests.support.wire.http1_server import (
 class Hooks:
     """Carries hooks out, one after the other."""
 
-    def __init__(self) -> None:
-        self.sockets = LoopSockets()
+    def __init__(self, look_up: LookUp = system_look_up) -> None:
+        self.sockets = LoopSockets(look_up)
         self.told: Probe[HookOutcome] = Probe()
 
     def begin(self, action: HttpGetAction | TcpSocketAction) -> InFlight:
@@ -286,7 +286,7 @@ def test_a_port_that_nobody_listens_at_fails_and_says_where(hooks: Hooks) -> Non
 
 def test_a_name_that_is_not_known_fails(hooks: Hooks) -> None:
     outcome = hooks.outcome(TcpSocketAction(host="nobody.invalid", port=80))
-    assert outcome == HookOutcome("nobody.invalid:80: the name has no address")
+    assert outcome == HookOutcome("nobody.invalid:80: no such host")
 
 
 @contextmanager
@@ -301,13 +301,35 @@ def no_thread_can_be_started() -> Iterator[None]:
 
 def test_names_are_looked_up_again_once_there_are_threads_again(hooks: Hooks) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        action = TcpSocketAction(host="localhost", port=listener.getsockname()[1])
-        assert hooks.outcome(action) == GOOD  # the event loop has its thread
+        port = listener.getsockname()[1]
+        assert hooks.outcome(TcpSocketAction(host="127.0.0.1", port=port)) == GOOD
+        action = TcpSocketAction(host="localhost", port=port)
         with no_thread_can_be_started():
-            for _ in range(MOST_LOOKUPS):
-                outcome = hooks.outcome(action)
-                assert outcome.failure.endswith("there is no thread to look the name up")
+            outcome = hooks.outcome(action)
+        assert outcome.failure.endswith("there is no thread to look the name up")
         assert hooks.outcome(action) == GOOD
+
+
+def test_hooks_that_are_given_up_while_a_name_server_is_silent_hold_up_no_other() -> None:
+    asked, answers = threading.Semaphore(0), threading.Event()
+
+    def look_up(host: str) -> tuple[str, ...]:
+        if host == "silent.example":
+            asked.release()
+            assert answers.wait(PATIENCE)
+        return ("127.0.0.1",)
+
+    hooks = Hooks(look_up)
+    with closing(hooks.sockets), closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+        silent = TcpSocketAction(host="silent.example", port=port)
+        begun = [hooks.begin(silent) for _ in range(MOST_LOOKUPS)]
+        assert all(asked.acquire(timeout=PATIENCE) for _ in begun)
+        hooks.begin(TcpSocketAction(host="web.example", port=port))
+        for each in begun:
+            each.abandon()
+        assert hooks.told.next() == GOOD
+        answers.set()
 
 
 @pytest.mark.parametrize("host", ["", "a b", "\0", "x" * 300, "é" * 70, "a..b"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from kernel import Failure, InFlight, Lanes, StepError
+from kernel import Failure, InFlight, Lane, Lanes, StepError
 from kernel.lanes import Done, outcome_of
 
 
@@ -45,30 +45,8 @@ class HandLanes(Lanes[Any]):
         self.done = 0
 
     @override
-    def start(
-        self,
-        lane: Any,
-        work: Callable[[], object],
-        done: Done,
-        turn: Hashable | None = None,
-        *,
-        waits: bool = True,
-        is_due_anyway: bool = False,
-    ) -> InFlight:
-        def do() -> None:
-            job.has_begun = True
-            self.done += 1
-            done(Failure(StepError(self.trouble)) if self.trouble else outcome_of(work))
-
-        job = HandJob(lane, turn, do)
-        job.has_begun = self.hangs
-        self.lanes.append(lane)
-        self.begun.append(job)
-        if self.is_paused or self.hangs:
-            self.waiting.append(job)
-        else:
-            do()
-        return job
+    def __getitem__(self, key: Any) -> Lane:
+        return _HandLane(self, key)
 
     @property
     def abandoned(self) -> list[HandJob]:
@@ -89,3 +67,30 @@ class HandLanes(Lanes[Any]):
     def work_one(self) -> None:
         """Do what waits first."""
         self.waiting.pop(0).do()
+
+
+class _HandLane(Lane):
+    def __init__(self, lanes: HandLanes, key: object) -> None:
+        self._lanes = lanes
+        self._key = key
+
+    @override
+    def start(
+        self, work: Callable[[], object], done: Done, turn: Hashable | None = None, **_how: bool
+    ) -> InFlight:
+        def do() -> None:
+            job.has_begun = True
+            lanes.done += 1
+            failure = Failure(StepError(lanes.trouble)) if lanes.trouble else None
+            done(failure or outcome_of(work))
+
+        lanes = self._lanes
+        job = HandJob(self._key, turn, do)
+        job.has_begun = lanes.hangs
+        lanes.lanes.append(self._key)
+        lanes.begun.append(job)
+        if lanes.is_paused or lanes.hangs:
+            lanes.waiting.append(job)
+        else:
+            do()
+        return job

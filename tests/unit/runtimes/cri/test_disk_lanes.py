@@ -38,19 +38,19 @@ def test_people_are_told_why_a_job_has_no_result(error: Exception, said: str) ->
 def test_a_job_that_hangs_keeps_others_from_nothing(lanes: Disk, gate: Gate) -> None:
     told: Probe[object] = Probe()
     for _ in range(20):
-        lanes.start(DiskLane.FILES, gate, told.tell)
+        lanes[DiskLane.FILES].start(gate, told.tell)
     gate.reached()
-    lanes.start(DiskLane.FILES, lambda: "other", told.tell)
+    lanes[DiskLane.FILES].start(lambda: "other", told.tell)
     told.expect("other")
-    lanes.start(DiskLane.IMAGES, lambda: "image", told.tell)
+    lanes[DiskLane.IMAGES].start(lambda: "image", told.tell)
     told.expect("image")
 
 
 def test_last_words_are_read_while_all_threads_for_files_hang(lanes: Disk, gate: Gate) -> None:
     told: Probe[object] = Probe()
     for number in range(SIZES[DiskLane.FILES].most + 1):
-        lanes.start(DiskLane.FILES, gate, lambda _: None, f"u-{number}/main")
-    lanes.start(DiskLane.WORDS, lambda: "out of memory", told.tell)
+        lanes[DiskLane.FILES].start(gate, lambda _: None, f"u-{number}/main")
+    lanes[DiskLane.WORDS].start(lambda: "out of memory", told.tell)
     told.expect("out of memory")
 
 
@@ -58,11 +58,11 @@ def test_a_removal_that_takes_long_keeps_no_other_pod_from_its_start(
     lanes: Disk, gate: Gate
 ) -> None:
     told: Probe[object] = Probe()
-    lanes.start(DiskLane.CGROUP_REMOVALS, gate, lambda _: None, "cgroup of u_1")
+    lanes[DiskLane.CGROUP_REMOVALS].start(gate, lambda _: None, "cgroup of u_1")
     gate.reached()
-    lanes.start(DiskLane.CGROUPS, lambda: "made", told.tell, "cgroup of u_2")
+    lanes[DiskLane.CGROUPS].start(lambda: "made", told.tell, "cgroup of u_2")
     told.expect("made")
-    lanes.start(DiskLane.CGROUP_REMOVALS, lambda: "gone", told.tell, "cgroup of u_3")
+    lanes[DiskLane.CGROUP_REMOVALS].start(lambda: "gone", told.tell, "cgroup of u_3")
     told.expect("gone")
 
 
@@ -71,11 +71,11 @@ def test_what_is_one_threads_alone_has_no_second_one_while_that_hangs(
     lane: DiskLane, lanes: Disk, gate: Gate
 ) -> None:
     told: Probe[object] = Probe()
-    hangs = lanes.start(lane, gate, lambda _: None)
+    hangs = lanes[lane].start(gate, lambda _: None)
     gate.reached()
     hangs.abandon()
-    lanes.start(lane, lambda: "next", told.tell)
-    lanes.start(DiskLane.FILES, lambda: "other", told.tell)
+    lanes[lane].start(lambda: "next", told.tell)
+    lanes[DiskLane.FILES].start(lambda: "other", told.tell)
     told.expect("other")
     assert told.drain() == []
     gate.open()
@@ -88,7 +88,7 @@ from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.operations.flow import DiskLane
 hangs = threading.Event()
 lanes = disk_lanes()
-lanes.start(DiskLane.FILES, lambda: (hangs.set(), threading.Event().wait()), print)
+lanes[DiskLane.FILES].start(lambda: (hangs.set(), threading.Event().wait()), print)
 hangs.wait()
 lanes.close()
 """
@@ -101,9 +101,9 @@ def test_a_process_ends_though_a_job_hangs() -> None:
 
 def test_who_waits_at_the_end_hears_of_it(lanes: Disk, gate: Gate) -> None:
     told: Probe[object] = Probe()
-    lanes.start(DiskLane.CGROUPS, gate, lambda _: None)
+    lanes[DiskLane.CGROUPS].start(gate, lambda _: None)
     gate.reached()
-    lanes.start(DiskLane.CGROUPS, lambda: "late", told.tell)
+    lanes[DiskLane.CGROUPS].start(lambda: "late", told.tell)
     lanes.close()
     late = told.next()
     assert isinstance(late, Failure)
