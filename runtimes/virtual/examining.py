@@ -145,8 +145,9 @@ class PodExaminer:
             timer.cancel()
 
     def _tell(self, it: VirtualPod) -> None:
-        if self._memory.observed == 0:
-            return  # what runs is not known yet
+        has_stopped = isinstance(it.command, StopPod) and it.effective == it.command.mark
+        if self._memory.observed == 0 or (it.is_unclear and not has_stopped):
+            return  # how it is is not known yet: it may be shown as running, since an earlier agent
         if isinstance(it.command, RunPod):
             it.effective = it.command.mark
         told = observation(it, self.common)

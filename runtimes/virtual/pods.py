@@ -104,6 +104,11 @@ class VirtualPod:
         return self.is_told and self.state is not None and not self.state.has_ended
 
     @property
+    def is_unclear(self) -> bool:
+        """Whether it was there before the agent, and no report of it could be understood yet."""
+        return self.is_told and self.state is None and not self.may_be_there
+
+    @property
     def display_name(self) -> str:
         """``<namespace>/<name>``, or the UID if that is all that is known."""
         return self.pod.display_name if self.pod is not None and self.pod.name else self.uid

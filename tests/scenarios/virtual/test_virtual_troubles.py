@@ -263,6 +263,26 @@ def test_a_report_that_cannot_be_understood_is_said_once_and_not_followed(
     assert stage.provider.drain() == ["run web"]
 
 
+def test_nothing_is_told_of_what_ran_before_the_agent_until_a_report_is_understood(
+    stage: VirtualStage,
+) -> None:
+    stage.reports(WEB, 17)
+    stage.runs(WEB)
+    stage.advance(30.0)
+    assert stage.heard() == []
+    stage.reports(WEB, "Running")
+    assert [each.phase for each in stage.heard()] == [PodPhase.RUNNING]
+    assert stage.provider.drain() == []
+
+
+def test_what_was_never_understood_is_told_once_it_is_stopped(stage: VirtualStage) -> None:
+    stage.reports(WEB, 17)
+    stage.runs(WEB)
+    mark = stage.stops(WEB.uid, grace=1.0)
+    assert [each.mark for each in stage.heard()] == [mark]
+    assert stage.provider.drain() == ["stop web 1"]
+
+
 @pytest.mark.parametrize(
     ("first", "then", "complaint"),
     [
