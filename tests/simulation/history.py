@@ -38,7 +38,7 @@ from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
 from tests.simulation.families import FAMILIES
-from tests.simulation.openings import JOINED, OF, OPENINGS, opened
+from tests.simulation.openings import JOINED, OF, OPENINGS, SOURCES, opened
 from tests.simulation.reading import OBJECTS
 from tests.simulation.workload import bounds_of, pod_of, rests, with_image
 from tests.support.canary import LOOKOUT
@@ -91,7 +91,7 @@ class History:
 
     @classmethod
     def opened_by(cls, opening: str, seed: int, runtime: str = "cri") -> History:
-        """Return the history of ``seed`` in which an opening happens, on a node of a cluster.
+        """Return the history of ``seed`` in which an opening happens.
 
         What ends again and again waits as long as it does for people: its restarts are not the story.
         """
@@ -99,7 +99,8 @@ class History:
         events = tuple(opened(luck, OPENINGS[opening]))
         bounds = replace(bounds_of(luck), longest_pause=USUAL.longest_pause)
         kinds = OF.get(opening, ())
-        return cls(seed, events, bounds, runtime, sources=JOINED, kinds=kinds)
+        sources = SOURCES.get(opening, JOINED)
+        return cls(seed, events, bounds, runtime, sources=sources, kinds=kinds)
 
     @property
     def happens(self) -> Kinds:

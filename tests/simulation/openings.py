@@ -107,6 +107,24 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "the directory comes back",
         "a file is broken",
     ),
+    "files and a URL tell": (
+        *ADDED,
+        "the URL fails",
+        "a file is broken",
+        "a pod is removed",
+        "the URL answers again",
+        "a static pod is edited",
+        "a file is renamed",
+        "a pod is added",
+    ),
+    "objects of files change, break and go": (
+        *ADDED,
+        "an object of a file changes",
+        "an object of a file is broken",
+        "a pod is added",
+        "an object of a file is deleted",
+        "an object of a file changes",
+    ),
     "the agent is killed": (
         *ADDED,
         "a static pod is edited",
@@ -127,13 +145,22 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("a container answers no", "a container answers no", "time passes"),
     ),
 }
-"""By what they are about: kinds of events, on a node with files and a cluster."""
+"""By what they are about: kinds of events."""
+SOURCES: Final[Mapping[str, Sources]] = {
+    "files and a URL tell": Sources(url=True, directory=True),
+    "objects of files change, break and go": Sources(url=False, directory=True, objects=True),
+}
+"""Where the pods of an opening come from. In others it is a directory and a cluster."""
+READING: Final = ("keyed", "looped", "instructed", "projecting", "optional")
 OF: Final[Mapping[str, tuple[str, ...]]] = {
     "containers age": ("aging", "plain", "crashing"),
     "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
     "objects come late, change and go": (
-        *("keyed", "looped", "instructed", "projecting", "trusted", "optional", "private"),
+        *READING,
+        "trusted",
+        "private",
     ),
+    "objects of files change, break and go": READING,
 }
 """The kinds of pods that there are in an opening. In others the seed draws them."""
 OF_CONTAINERS: Final = frozenset({*MACHINE, "the power goes"})

@@ -225,21 +225,6 @@ class RecordedWorld(RunningWorld):
     flags = ("--hollow-records",)
 
 
-class VolumesWorld(RunningWorld):
-    """The same, with volumes in plain directories."""
-
-    flags = ("--hollow-volumes",)
-
-    @override
-    def _outcome(self) -> Outcome:
-        outcome = super()._outcome()
-        root = self._folder / "root"
-        files = [path.read_bytes() for path in root.glob("pods/*/volumes/*/*/key")]
-        outcome.observed["files of volumes"] = sorted(files)
-        outcome.observed["directories of pods"] = len([*root.glob("pods/*")])
-        return outcome
-
-
 class _TreeOfVictims(AgentTree):
     """A tree in which the children of dynamic supervisors are victims, too."""
 
