@@ -40,9 +40,12 @@ _LOST_MESSAGE = (
 
 
 def completed(
-    pod: Pod, observed: PodObserved | None, before: PodObserved | None
+    pod: Pod, observed: PodObserved | None, before: PodObserved | None, *, has_ended: bool = False
 ) -> PodObserved | None:
-    """Return ``observed`` with what only ``before`` knew. If that is nothing, it is the identical object."""
+    """Return ``observed`` with what only ``before`` knew. If that is nothing, it is the identical object.
+
+    ``has_ended`` says whether the pod is shown to have ended.
+    """
     if observed is None:
         return before
     seen = observed
@@ -50,7 +53,7 @@ def completed(
         seen = _with_phase_shown(pod, seen, observed.phase)
     if before is None:
         return seen
-    sandbox = _sandbox(seen.sandbox, before.sandbox)
+    sandbox = _sandbox(seen.sandbox, before.sandbox, has_ended=has_ended)
     kept = _kept(pod, seen, before)
     if sandbox is seen.sandbox and not kept:
         return seen
@@ -187,13 +190,15 @@ def _lost_instance(instance: ContainerObserved) -> ContainerObserved:
     )
 
 
-def _sandbox(new: SandboxObserved | None, old: SandboxObserved | None) -> SandboxObserved | None:
+def _sandbox(
+    new: SandboxObserved | None, old: SandboxObserved | None, *, has_ended: bool
+) -> SandboxObserved | None:
     """Return the sandbox with the addresses that the pod had until it has others."""
     if old is None or not old.ips:
         return new
     if new is None:
         return replace(old, state=SandboxState.NOT_READY)
-    if not new.ips and new.state is SandboxState.NOT_READY:
+    if not new.ips and (has_ended or new.state is SandboxState.NOT_READY):
         return replace(new, ips=old.ips)
     return new
 

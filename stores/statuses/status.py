@@ -51,7 +51,8 @@ def status_after(situation: StatusSituation) -> PodStatus:
     if previous is not None and previous.is_ended:
         situation = replace(situation, is_ended=True)
     before = None if previous is None else previous.observed
-    observed = completed(situation.pod, situation.observed, before)
+    has_ended = previous is not None and previous.phase in TERMINAL_PHASES
+    observed = completed(situation.pod, situation.observed, before, has_ended=has_ended)
     failure = situation.failure or final_failure(observed)
     conditions = () if previous is None else previous.conditions
     if _is_rejected(observed, previous):

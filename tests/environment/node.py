@@ -175,7 +175,7 @@ class Node:
 
     def loses_power(self, power: Power) -> None:
         """Have the machine lose its power, with what was not synced, and start again at once."""
-        self.machine.lose_power()
+        self.runtime.loses_power()
         for each in ("root", "logs"):
             power.goes(self.folder / each)
         self.is_killed()

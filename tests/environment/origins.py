@@ -11,7 +11,7 @@ from typing_extensions import override
 from manifests.defaults.pod import fill_defaults
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from manifests.reading.decoding import canonical_json
-from messages.pods import FILE, HTTP, Pod, SourceName
+from messages.pods import CONFIG_SOURCE, FILE, HTTP, Pod, SourceName
 from tests.environment.cluster import NODE, Cluster
 from tests.environment.files import Directory, Url
 
@@ -86,7 +86,8 @@ class FromCluster(Origin):
             return Pod.of(self._store.change(*where, spec={"containers": now["containers"]}))
         document: dict[str, Any] = deepcopy(dict(manifest.document))
         document["spec"]["nodeName"] = NODE
-        del document["metadata"]["uid"], document["metadata"]["annotations"]
+        metadata = document["metadata"]
+        del metadata["uid"], metadata["annotations"][CONFIG_SOURCE]
         fill_defaults(document)
         return Pod.of(self._store.add(document))
 

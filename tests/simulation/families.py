@@ -159,12 +159,14 @@ FAMILIES: Final[Mapping[str, Family]] = {
         lambda outside, luck: Hollow(outside, keeps_records=luck.random() < 0.6),
         _hollow_workload,
         WITHOUT_MACHINE,
+        sources=sources_of,
     ),
     "provider": Family(
         lambda outside, luck: Provided(outside, is_able=luck.random() < 0.5),
         lambda _: Workload(JOB_KINDS),
         {**WITHOUT_MACHINE, **JOBS},
         end_trouble=_end_trouble_of_class,
+        sources=sources_of,
     ),
 }
 """By the name that ``--runtime`` has for it."""

@@ -124,8 +124,8 @@ class History:
                 return family.runtime(outside, luck)
 
             node = Node(self.seed, Path(name), runtime, sources, self.bounds)
-            containers = node.runtime if isinstance(node.runtime, InContainers) else None
-            power = Power(patched, containers.disk.trouble) if containers is not None else None
+            is_of_machine = isinstance(node.runtime, InContainers)
+            power = Power(patched, node.containers.disk.trouble if is_of_machine else None)
             crashes = CrashesAmid(patched, lambda: node.wall)
             LOOKOUT.sightings()
             broken = list(_broken(self, node, luck, power, crashes))
@@ -143,7 +143,7 @@ def _broken(
     history: History,
     node: Node,
     luck: random.Random,
-    power: Power | None,
+    power: Power,
     crashes: CrashesAmid,
 ) -> Iterator[str]:
     family = FAMILIES[history.runtime]

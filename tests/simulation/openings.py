@@ -163,8 +163,6 @@ OF: Final[Mapping[str, tuple[str, ...]]] = {
     "objects of files change, break and go": READING,
 }
 """The kinds of pods that there are in an opening. In others the seed draws them."""
-OF_CONTAINERS: Final = frozenset({*MACHINE, "the power goes"})
-"""What happens to containers of a machine alone."""
 CRASHES: Final = (
     "some actors crash while they tell",
     "some actors crash while they tell",
@@ -180,7 +178,7 @@ def tellable() -> Iterator[tuple[str, str]]:
     """Yield the openings, each with what can run its pods: hollow pods, too, unless it needs a machine."""
     for opening, kinds in OPENINGS.items():
         yield "cri", opening
-        if OF_CONTAINERS.isdisjoint(kinds):
+        if MACHINE.keys().isdisjoint(kinds):
             yield "hollow", opening
 
 

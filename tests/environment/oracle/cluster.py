@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from messages.pods import CONFIG_MIRROR, JsonObject, Pod
 from tests.environment.cluster import NODE as HERE
-from tests.environment.oracle.rule import Rule
+from tests.environment.oracle.rule import Rule, Wishes, is_sidecar
 from tests.environment.oracle.shown import TERMINAL
 from tests.support.apiserver.history import Change
 from tests.support.apiserver.paths import EVENT, LEASE, NODE, POD, Kind
@@ -84,7 +84,7 @@ class StatusNeverBack(Rule):
         is_lost = wishes.is_unrecorded(uid, self._written_at.get(own, math.inf))
         if uid not in wishes.touched and not wishes.is_forgotten(uid) and not is_lost:
             before = self._written.get(own, {})
-            if own in self._prepares_again and is_preparing(status):
+            if own in self._prepares_again and is_preparing(wishes, uid, status):
                 before = {**before, "phase": status["phase"]}
             for what in self._worse(before, status):
                 self.broken(f"at the API server {uid} {what}")
@@ -102,11 +102,16 @@ class StatusNeverBack(Rule):
                 yield f"had {counts[each['name']]} restarts of {each['name']}, now less"
 
 
-def is_preparing(status: Mapping[str, Any]) -> bool:
+def is_preparing(wishes: Wishes, uid: str, status: Mapping[str, Any]) -> bool:
     """Return whether an init container has not succeeded yet, or a sidecar has not started."""
+    sidecars = {each["name"] for each in wishes.inits(uid) if is_sidecar(each)}
     inits = status.get("initContainerStatuses", ())
-    ended = ((each.get("started"), each["state"].get("terminated")) for each in inits)
-    return not all(is_up or (end and end["exitCode"] == 0) for is_up, end in ended)
+    return not all(
+        each.get("started")
+        if each["name"] in sidecars
+        else each["state"].get("terminated", {}).get("exitCode") == 0
+        for each in inits
+    )
 
 
 class GoneAfterEnd(Rule):

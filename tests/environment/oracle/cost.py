@@ -19,7 +19,10 @@ BETWEEN: Final = 0.0007
 """Seconds by which a while begins beside what is due again and again. Of a timer that is due in the very
 moment in which a while ends, rounding decides whether it counts.
 """
-LOOKS: Final = frozenset({"ListContainers", "ListPodSandbox"})
+LOOKS: Final = frozenset({"ListContainers", "ListPodSandbox", "observe"})
+"""A look that something has asked for puts off those that are due each second, of a class: so there may be
+one more or less of them.
+"""
 MOST_LOOKS: Final = 4
 """At a new pod with one container: the runtime tells that a sandbox and it are created and started."""
 DRAWN: Final = frozenset({"UPDATE leases", "PATCH nodes"})

@@ -17,6 +17,8 @@ SETTLED_AFTER: Final = 90.0
 """Seconds of a container's run after which its probes have said whether it is started, alive and ready."""
 NEVER_RUNS: Final = "example/never-runs"
 """Annotation of a pod that cannot run."""
+TAINTED: Final = "TaintToleration"
+"""The reason of a pod that a tainted Node refuses. One whose containers are lost is admitted anew."""
 
 
 def restless(node: Node, wishes: Wishes) -> Iterator[str]:
@@ -95,9 +97,11 @@ def _goes_on(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> bo
     """Return whether all containers of a pod should run, or wait for that."""
     if not node.runtime.restarts_containers:
         return status["phase"] not in TERMINAL
-    if NEVER_RUNS in wishes.pods[uid].annotations:
+    if NEVER_RUNS in wishes.pods[uid].annotations or status.get("reason") == TAINTED:
         return False
-    return wishes.spec(uid).get("restartPolicy", "Always") == "Always" and not is_preparing(status)
+    return wishes.spec(uid).get("restartPolicy", "Always") == "Always" and not is_preparing(
+        wishes, uid, status
+    )
 
 
 def _shows_no_pause(one: dict[str, Any]) -> bool:

@@ -20,6 +20,8 @@ LATE: Final = 20.0
 """Seconds by which a restart may be late that nothing hinders."""
 CALM: Final = 60.0
 """Seconds since the last trouble, after which nothing of it is left."""
+LOST_CALL: Final = 130.0
+"""Seconds after which a call that got lost was made again: it has 120 s."""
 
 
 class OneInstance(Rule):
@@ -61,8 +63,8 @@ class Wanted(Rule):
 class MeantImage(Rule):
     """A container that starts is made of what its image means then, or means where it is pulled from.
 
-    Not if the name came to mean that less than a second ago, and not within a minute after trouble: the
-    container may have been created before.
+    Not if the name came to mean that less than a second ago, and not within 130 s after trouble: the
+    container may have been created before a call that got lost, for which the agent waits for 120 s.
     """
 
     @override
@@ -70,7 +72,7 @@ class MeantImage(Rule):
         policy = self.wishes.container(one.uid, one.name).get("imagePullPolicy")
         meant, since = self.runtime.meaning(one.image, is_pulled=policy == "Always")
         now = self.wishes.now()
-        is_late = now - since > IN_FLIGHT and now - self.wishes.troubled_at > CALM
+        is_late = now - since > IN_FLIGHT and now - self.wishes.troubled_at > LOST_CALL
         if meant and is_late and one.image_id != meant:
             self.broken(
                 f"{one.name} of {one.uid} starts with {one.image_id[-4:]}, not {meant[-4:]}"

@@ -115,6 +115,10 @@ class InContainers(Runtime):
         return self.wire.is_there
 
     @override
+    def loses_power(self) -> None:
+        self.machine.lose_power()
+
+    @override
     def is_seen_by(self, witness: Witness) -> None:
         self.machine.witness = witness
 

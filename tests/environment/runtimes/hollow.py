@@ -74,6 +74,16 @@ class Hollow(Runtime):
             self._kept = {each.id: each for each in ours}
 
     @override
+    def loses_power(self) -> None:
+        """Note that the records are gone, too: nothing has synced them. Only mirrors have restart counts."""
+        self.witness.loses_power()
+        self.witness.forgets()
+        for sandbox in self.machine.inventory.sandboxes():
+            self.witness.loses(sandbox.pod.uid)
+        self._kept = {}
+        self.machine.is_restored = False
+
+    @override
     def crashes(self, actor: str) -> None:
         now = self.outside.now
         if actor in WRITERS and self._crashed_at < now - STARTS_AGAIN_WITHIN:

@@ -61,6 +61,9 @@ class Runtime(ABC):
     def loses_agent(self) -> None:  # noqa: B027  # most runtimes are outside of the agent
         """Note that the agent gets a SIGKILL now."""
 
+    def loses_power(self) -> None:  # noqa: B027  # what runs pods may be on other machines
+        """Note that the machine of the agent loses its power now."""
+
     def is_seen_by(self, witness: Witness) -> None:
         """Have ``witness`` told what really happens."""
         self.witness = witness

@@ -30,6 +30,8 @@ HAPPENS: Final[Kinds] = {
 WITHOUT_MACHINE: Final[Kinds] = {
     **PEOPLE,
     **AGENT,
+    **CLUSTER,
+    **SOURCES,
     "time passes": (16, _nothing),
 }
 """What may happen whatever runs the pods."""

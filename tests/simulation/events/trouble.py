@@ -129,6 +129,7 @@ AGENT: Final[Kinds] = {
     "some actors crash while they tell": (0, _crash_some_telling),
     "the agent is killed": (2, _kill),
     "the agent is dead for a while": (2, _die),
+    "the power goes": (2, _lose_power),
 }
 """What goes wrong with the agent itself."""
 TROUBLE: Final[Kinds] = {
@@ -137,6 +138,5 @@ TROUBLE: Final[Kinds] = {
     "the runtime comes back": (4, _come_back),
     "events change": (2, _change_streams),
     **AGENT,
-    "the power goes": (2, _lose_power),
     "the disk will fail": (3, _fail_disk),
 }

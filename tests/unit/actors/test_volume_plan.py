@@ -124,6 +124,19 @@ def test_what_cannot_be_read_leaves_the_last_value_and_what_is_gone_does_not() -
     assert objects.missing() == [KEYS]
 
 
+def test_another_value_is_another_version_and_the_same_value_is_the_same() -> None:
+    objects = ShownObjects()
+    objects.add(WEB, [KEYS])
+    versions = []
+    for version in ("1", "2", "2", "3"):
+        told = objects.note(KEYS, held(version=version), is_fresh=False)
+        known = objects.get(KEYS)
+        assert known is not None
+        assert known.version is not None
+        versions.append((known.version.name, known.version.number, bool(told.pods)))
+    assert versions == [("1", 1, True), ("2", 2, True), ("2", 2, False), ("3", 3, True)]
+
+
 def test_an_object_that_nobody_shows_any_more_is_forgotten() -> None:
     objects = ShownObjects()
     objects.add(WEB, [KEYS])

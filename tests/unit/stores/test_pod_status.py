@@ -318,6 +318,18 @@ def test_a_stopped_sandbox_keeps_its_addresses_until_there_are_others() -> None:
     assert seen.sandbox == replace(stopped, ips=("10.0.0.9",))
 
 
+@pytest.mark.parametrize("restarts", ["Never", "Always"])
+def test_a_pod_that_has_ended_keeps_its_addresses_though_it_is_told_not_to_have_begun(
+    restarts: str,
+) -> None:
+    # A class may report nonsense to an agent that has only read how the pod ended.
+    pod = edited(make_pod("web"), restartPolicy=restarts)
+    ended = observation(exited(), sandbox=sandbox("10.0.0.9"), phase=PodPhase.SUCCEEDED)
+    pending = observation(sandbox=replace(sandbox(), ips=()), phase=PodPhase.PENDING)
+    shown = render_status(pod, after(pending, after(ended, pod=pod), pod=pod))
+    assert (shown["phase"], shown["podIP"]) == ("Succeeded", "10.0.0.9")
+
+
 def test_a_pod_keeps_its_phase_while_a_container_may_run_though_it_will_have_ended() -> None:
     # Rule V8: an init container failed for good, and a sidecar is being stopped.
     side = {"name": "side", "image": "i", "restartPolicy": "Always"}
