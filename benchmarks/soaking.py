@@ -24,7 +24,6 @@ from benchmarks.clusters import (
     create_secrets,
     pod_document,
     running_cluster,
-    secret_name,
     updating,
 )
 from benchmarks.processes import descriptors, resident_bytes, threads
@@ -32,8 +31,6 @@ from benchmarks.row import Row, Target
 from benchmarks.watchers import Watchers
 from kube.credentials.loading import KubeconfigCredentials
 from messages.objects import (
-    GetObject,
-    ObjectRead,
     ObjectState,
     ReadVerdict,
     RegisterPod,
@@ -43,6 +40,7 @@ from messages.pods import Pod, PodUid
 from messages.units import Seconds
 from tests.support.apiserver.client import ApiClient
 from tests.support.apiserver.users import ADMIN
+from tests.support.objects.reader import Answer
 
 PODS = 400
 SECRETS = 300
@@ -145,16 +143,12 @@ class Soaking:
         self._chance = Random(1)  # the same in each run
         self._pods: dict[PodUid, list[int]] = {}
         """Those that are registered, and the Secrets that they reference."""
-        self._answers: list[ObjectRead] = []
+        self._answers: list[Answer] = []
         self._asked = 0
         self._updates: list[Future[object]] = []
         self._idle: set[str] = set()
         self._of_others = self._streams_at_the_server()
         self.done: Counter[str] = Counter()
-
-    def tell(self, message: ObjectRead, /) -> None:
-        """Take an answer: this is a port."""
-        self._answers.append(message)
 
     def run(self, bursts: int) -> list[int]:
         """Go through so many bursts; return the resident memory after each."""
@@ -217,11 +211,8 @@ class Soaking:
         self.done["unregistered"] += 1
 
     def _read(self, pod: PodUid) -> None:
-        name = secret_name(self._chance.choice(self._pods[pod]))
         self._asked += 1
-        self._watchers.manager.tell(
-            GetObject(pod=pod, name=name, reply_to=self, within=Seconds(10.0))
-        )
+        self._watchers.read(self._chance.choice(self._pods[pod]), Seconds(10.0))
 
     def _update(self) -> None:
         request = updating(self._chance.randrange(SECRETS))
@@ -231,7 +222,7 @@ class Soaking:
     def _wait(self) -> None:
         """Return once every read is answered and every update made; count what became of them."""
         try:
-            wait_until(lambda: len(self._answers) == self._asked, poll_every=0.002)
+            wait_until(self._are_answered, poll_every=0.002)
         except TimeoutError:
             raise TimeoutError(f"{self._asked - len(self._answers)} reads got no answer") from None
         for update in self._updates:
@@ -242,6 +233,10 @@ class Soaking:
         )
         self._answers, self._asked, self._updates = [], 0, []
         self._count_idle()
+
+    def _are_answered(self) -> bool:
+        self._answers += self._watchers.answers()
+        return len(self._answers) == self._asked
 
     def _count_idle(self) -> None:
         objects = self._watchers.objects()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from pathlib import Path
-from queue import SimpleQueue
 from time import perf_counter
 from typing import Final, NamedTuple
 
@@ -22,15 +21,15 @@ from benchmarks.clusters import (
     create_secrets,
     pod_document,
     running_cluster,
-    secret_name,
 )
 from benchmarks.row import MEDIAN, P99, Row, Target, percentile
 from benchmarks.watchers import Watchers
 from kube.credentials.loading import KubeconfigCredentials
-from messages.objects import GetObject, ObjectRead, ObjectState, ReadVerdict, RegisterPod
-from messages.pods import Pod, PodUid
+from messages.objects import ObjectState, RegisterPod
+from messages.pods import Pod
 from messages.units import Seconds
 from tests.support.apiserver.users import ADMIN
+from tests.support.objects.reader import Answer
 
 SIZE, QUICK_SIZE = 5_000, 100
 READS: Final = 300
@@ -48,18 +47,7 @@ class Unread(NamedTuple):
     actors: int
     streams: int
     reads: list[float]
-    """Seconds from a read of an idle Secret to its answer, which is stale."""
-
-
-class _Answers:
-    """A port for the answers to reads."""
-
-    def __init__(self) -> None:
-        self.told: SimpleQueue[ObjectRead] = SimpleQueue()
-
-    def tell(self, message: ObjectRead, /) -> None:
-        """Take an answer."""
-        self.told.put(message)
+    """Seconds from a read of an idle Secret to the last value, or the newest."""
 
 
 def unread_rows(*, quick: bool) -> list[Row]:
@@ -95,7 +83,7 @@ def unread_rows(*, quick: bool) -> list[Row]:
             target=Target(0.0),
         ),
         Row(
-            what=f"{what}: read of one until the last value is answered, as stale",
+            what=f"{what}: read of one until the last value is told",
             unit="ms",
             figures={MEDIAN: percentile(answered, 50), P99: percentile(answered, 99)},
             samples=len(answered),
@@ -115,12 +103,12 @@ def measure(kubeconfig: str, *, size: int) -> Unread:
             watchers.manager.tell(RegisterPod(pod=pod))
         wait_until(lambda: _are_idle(watchers, size), 0.5, _PATIENCE)
         pause(2.0)
-        bytes_each = (_allocated() - before) / size - _value_length(watchers, pods[0].uid)
+        bytes_each = (_allocated() - before) / size - _value_length(watchers)
         tracemalloc.stop()
         # The one that was read to know the length of its value goes idle again.
         wait_until(lambda: _are_idle(watchers, size), 0.5, _PATIENCE)
         actors, streams = watchers.living(), watchers.watches().streams
-        reads = [_read(watchers, pod.uid, each)[0] for pod, each in _some(pods)]
+        reads = [_read(watchers, each)[0] for each in _some(pods)]
     return Unread(bytes_each, actors, streams, reads)
 
 
@@ -130,10 +118,10 @@ def _pod(start: int) -> Pod:
     return Pod.of({**document, "metadata": metadata})
 
 
-def _some(pods: list[Pod]) -> list[tuple[Pod, int]]:
-    """Return a few pods, each with the number of a Secret that it references."""
+def _some(pods: list[Pod]) -> range:
+    """Return the numbers of a few Secrets of so many pods."""
     step = max(1, len(pods) * PER_POD // READS)
-    return [(pods[each // PER_POD], each) for each in range(1, len(pods) * PER_POD, step)]
+    return range(1, len(pods) * PER_POD, step)
 
 
 def _allocated() -> int:
@@ -146,16 +134,20 @@ def _are_idle(watchers: Watchers, size: int) -> bool:
     return states == [ObjectState.IDLE] * size and watchers.living() == 0
 
 
-def _value_length(watchers: Watchers, pod: PodUid) -> int:
-    _, answer = _read(watchers, pod, 0)
+def _value_length(watchers: Watchers) -> int:
+    _, answer = _read(watchers, 0)
     assert answer.value is not None
     return sum(len(each) for each in answer.value.data.values())
 
 
-def _read(watchers: Watchers, pod: PodUid, number: int) -> tuple[float, ObjectRead]:
-    answers = _Answers()
+def _read(watchers: Watchers, number: int) -> tuple[float, Answer]:
     began = perf_counter()
-    watchers.manager.tell(GetObject(pod=pod, name=secret_name(number), reply_to=answers))
-    answer = answers.told.get(timeout=_PATIENCE)
-    assert answer.verdict is ReadVerdict.STALE, answer.verdict
-    return perf_counter() - began, answer
+    watchers.read(number, Seconds(_PATIENCE))
+    answers: list[Answer] = []
+    while not answers:
+        answers = watchers.answers()
+        pause(0.0001)
+    took = perf_counter() - began
+    (answer,) = answers
+    assert answer.value is not None, answer.verdict
+    return took, answer

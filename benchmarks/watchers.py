@@ -12,6 +12,7 @@ from actors.objects.watcher import watcher_rules
 from actors.pod_manager import POD_MANAGER
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from benchmarks.agent import GIVE_UP_AFTER
+from benchmarks.clusters import NAMESPACE, secret_name
 from kernel import ActorSystem, ChildSpec, Key, Port, SupervisorSpec
 from kube.credentials.access import Credentials
 from kube.streams.actor import WATCHES, Watches
@@ -23,6 +24,8 @@ from messages.node import FollowNode
 from messages.objects import (
     DescribeObjects,
     ObjectDescribed,
+    ObjectId,
+    ObjectKind,
     ObjectManagerMessage,
     ObjectsDescribed,
 )
@@ -31,6 +34,7 @@ from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
 from settings.flags.command_line import parse
 from settings.load import settings_of
+from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory, take_answers
 
 _DEADLINE = Seconds(GIVE_UP_AFTER)
 
@@ -55,7 +59,10 @@ class Watchers:
         rules = replace(watcher_rules(settings.sync_frequency), idle_limit=idle_limit)
         objects = ObjectTree(settings, self._address, edges, rules)
         watches = ChildSpec(key=WATCHES, factory=self._make_watches)
-        tree = SupervisorSpec(name="root", children=(watches, *objects.specs()))
+        self._reads = ReadMemory()
+        self._levels = objects.levels
+        reader = ChildSpec(key=READER, factory=self._make_reader)
+        tree = SupervisorSpec(name="root", children=(watches, *objects.specs(), reader))
         self._system = ActorSystem(tree)
         self._manager = self._system.address(SECRET_MANAGER)
         self._watches = self._system.address(WATCHES)
@@ -70,6 +77,15 @@ class Watchers:
         self._system.stop()
         assert self._system.wait(_DEADLINE) == 0
 
+    def read(self, number: int, within: Seconds) -> None:
+        """Have somebody read a Secret by its number, as a new pod does."""
+        wanted = ObjectId(kind=ObjectKind.SECRET, namespace=NAMESPACE, name=secret_name(number))
+        self._system.address(READER).tell(Read(wanted, within))
+
+    def answers(self) -> list[Answer]:
+        """Return what was answered since the last call."""
+        return take_answers(self._reads)
+
     def living(self) -> int:
         """Return how many watchers there are."""
         tree = self._system.describe(_DEADLINE)
@@ -82,6 +98,9 @@ class Watchers:
     def watches(self) -> WatchesDescribed:
         """Return how all watches are."""
         return self._system.ask(self._watches, _watches, _DEADLINE)
+
+    def _make_reader(self) -> Reader:
+        return Reader(self._levels, self._system.address(READER), self._reads)
 
     def _make_watches(self) -> Watches:
         rules = WatchRules(user_agent="actorlet-benchmarks")

@@ -2,13 +2,13 @@
 
 A holder is the actor that has the value of an object and learns of its changes. Each object of the API server
 has one, a watcher or a fetcher; all files of this machine have one together. The manager knows which pods
-reference which objects, and no value.
+reference which objects. Holders set the values in its level.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NewType, TypeAlias
 
@@ -16,11 +16,8 @@ from messages.objects import (
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
-    ObjectRead,
     UnprovenTaken,
 )
-from messages.pods import PodUid
-from messages.port import Port
 from messages.units import Seconds, Timestamp
 
 Mark = NewType("Mark", int)
@@ -50,26 +47,8 @@ class ReferencesAre:
     """``KeyFollowed.wanted`` of the object's level: what is learned for ``newest`` proves it. 0 while nobody
     follows the level."""
     time_to_live: Seconds = Seconds(60.0)
-    """For strategy Cache: a followed object is fetched once in this time even if nobody reads it. 0 means a
-    minute."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadObject:
-    """Reads the object for a reference of ``mark``. Answered by one ``ObjectRead`` within ``within``.
-
-    ``within`` counts from when the holder receives it. The manager subtracts the time that a read waited
-    for the holder to let go.
-    """
-
-    object: ObjectId
-    mark: Mark
-    pod: PodUid
-    reply_to: Port[ObjectRead]
-    ref: Hashable
-    within: Seconds
-    time_to_live: Seconds = Seconds(60.0)
-    """For strategy Cache: how old a value may be. 0 means that no value is young enough."""
+    """For strategy Cache: how old a value may be; 0 means that no value is young enough. A followed object is
+    fetched once in this time, and then once a minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +68,7 @@ class UnprovenUsed:
     """Of the pod's reference."""
 
 
-HolderMessage: TypeAlias = ReferencesAre | ReadObject | UnprovenUsed | StopIfIdle
+HolderMessage: TypeAlias = ReferencesAre | UnprovenUsed | StopIfIdle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +140,7 @@ class LocalObjectsListed:
     """Why the files cannot be listed at present; empty if they can."""
 
 
-LocalHolderMessage: TypeAlias = ReadObject | ListLocalObjects | LocalReferencesAre | UnprovenUsed
+LocalHolderMessage: TypeAlias = ListLocalObjects | LocalReferencesAre | UnprovenUsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,11 @@
-"""Secrets and ConfigMaps that pods reference: reading and following them, and how they are held.
+"""Secrets and ConfigMaps that pods reference: what is known of them, and how they are held.
 
-Only the answer to a read and the levels of objects carry values. All other messages carry names and versions.
+Only the levels of objects carry values. All messages carry names and versions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -62,11 +62,11 @@ class ObjectValue:
     """The keys of a ConfigMap's ``binaryData``. Volumes have them, and variables are never set from them."""
 
 
-# Reading.
+# What is known of them.
 
 
 class ReadVerdict(StrEnum):
-    """The result of a read."""
+    """What is known of an object."""
 
     FOUND = "found"
     STALE = "stale"
@@ -74,48 +74,13 @@ class ReadVerdict(StrEnum):
     NOT_FOUND = "not_found"
     """There is no such object. With an ``age``: there was none when that was last known."""
     NOT_REGISTERED = "not_registered"
-    """The pod is not known, or does not reference the object."""
+    """No pod references the object."""
     NOT_SYNCED = "not_synced"
     """Nothing was learned of the object in time. ``reason`` says why, if that is known."""
     FORBIDDEN = "forbidden"
     """The API server does not let this node read the object."""
     UNUSABLE = "unusable"
     """The object exists but is broken, and no good version of it was ever seen."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GetObject:
-    """Reads an object of the pod's namespace for a pod, which has to reference it.
-
-    Answered by one ``ObjectRead``, within little more than ``within``; if the holder of the object has
-    crashed, its restart takes extra time. The first read of a new pod is no older than the pod's
-    registration, or marked as stale.
-    """
-
-    pod: PodUid
-    name: str
-    reply_to: Port[ObjectRead]
-    ref: Hashable = None
-    """Comes back with the answer."""
-    within: Seconds = Seconds(1.0)
-    """How long to wait for a current answer. A kubelet waits as long by default."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectRead:
-    """Answers one ``GetObject``."""
-
-    kind: ObjectKind
-    pod: PodUid
-    name: str
-    ref: Hashable
-    verdict: ReadVerdict
-    value: ObjectValue | None = None
-    """Set for FOUND and STALE."""
-    age: Seconds | None = None
-    """How long ago this was last known to be so; None if it is current, and if nothing is known."""
-    reason: str = ""
-    """Why it was not found, for people. Never contains a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +190,7 @@ ObjectFact: TypeAlias = ObjectChanged | ChangeDecided
 class FollowObjects:
     """Subscribes to every ``ObjectFact`` of one object, or of all, from now on. May repeat.
 
-    Nothing is told of the present state: whoever needs it reads the object after subscribing. A followed
+    Nothing is told of the present state: whoever needs that follows the object's level. A followed
     object counts as read all the time, so that its watch is never stopped for idleness. A subscription
     outlives crashes on both sides, and may begin before any pod references the object.
     """
@@ -294,7 +259,7 @@ class ObjectState(StrEnum):
 
 
 class ObjectAvailability(StrEnum):
-    """What a pod gets that reads an object now, as far as it is known."""
+    """What a pod gets that wants an object now, as far as it is known."""
 
     UNKNOWN = "unknown"
     """Nothing certain is known, or nothing at all: what was known last stands."""
@@ -355,14 +320,14 @@ class ObjectsDescribed:
     """How many pods reference any object."""
     changes: Mapping[Change, int]
     decisions: Mapping[ChangeAction, int]
-    reads: int
+    looks: int
+    """How often volumes and pods have asked for a fresh value."""
 
 
 ObjectManagerMessage: TypeAlias = (
     PodFact
     | RegisterPod
     | UnregisterPod
-    | GetObject
     | FollowObjects
     | UnfollowObjects
     | UnprovenTaken

@@ -32,7 +32,7 @@ def object_metrics(kinds: Iterable[ObjectsDescribed | Unanswered]) -> Iterable[M
         "actorlet_object_reads",
         "How often pods and their volumes asked for a fresh value of an object.",
         ("kind",),
-        {(each.kind,): each.reads for each in described},
+        {(each.kind,): each.looks for each in described},
     )
 
 

@@ -1,11 +1,11 @@
 """The holders of the API server's objects: one actor for each object that pods reference.
 
-Starts holders for their manager, tells them who needs their object, passes reads on, and stops them. A holder
+Starts holders for their manager, tells them who needs their object, and stops them. A holder
 that was told that nobody needs its object hears nothing more until it has answered ``HolderDone``; what comes
 meanwhile waits. The mark in ``HolderDone`` tells which release it answers, so that no holder is stopped whose
 object is needed again.
 
-A holder whose object nobody reads is stopped as well, once it has answered that it is idle and was told
+A holder whose object nobody follows is stopped as well, once it has answered that it is idle and was told
 nothing after that question. What it knows is in the memory that all lives of its spec share, so the next life
 goes on where it was.
 """
@@ -14,24 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from typing_extensions import override
 
-from actors.objects.holders import ManagedObjects, ObjectHolders, answer, set_unheld
+from actors.objects.holders import ManagedObjects, ObjectHolders, set_unheld
 from kernel import ChildSpec, DynamicMessage, Key, Port, StartChild, StopChild, Timer
 from messages.holders import (
     HolderIs,
     HolderMessage,
     Mark,
-    ReadObject,
     ReferencesAre,
     StopIfIdle,
     UnprovenUsed,
 )
-from messages.objects import ObjectId, ReadVerdict
+from messages.objects import ObjectId
 from messages.units import Seconds
-from stores.objects.waiting_reads import WaitingReads
 
 STOPPED_WITHIN = Seconds(10.0)
 """A child has five seconds to stop. One that has not stopped by then is abandoned: nobody hears it again."""
@@ -53,21 +51,13 @@ class StoppedHoldersEnded:
     """Timer: holders that were stopped a while ago have ended by now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadsOverdue:
-    """Timer: some read has waited for a holder as long as it may."""
-
-
-HoldersTimer: TypeAlias = StoppedHoldersEnded | ReadsOverdue
-
-
 @dataclass(slots=True)
 class ApiHolder:
     """One holder, and the latest that it was told and told itself."""
 
     spec: ChildSpec[Any]
     port: Port[HolderMessage] | None
-    """None while it is stopped, since nobody reads its object. Nothing else is kept of the actor."""
+    """None while it is stopped, since nobody follows its object. Nothing else is kept of the actor."""
     told: ReferencesAre
     news: HolderIs | None = None
     questions: int = 0
@@ -96,8 +86,6 @@ class ApiHoldersMemory:
     """Specs of holders that were stopped lately, and may not have ended yet."""
     stopped_before: dict[ObjectId, ChildSpec[Any]] = field(default_factory=dict)
     """Those that were stopped some time before."""
-    waiting: WaitingReads = field(default_factory=WaitingReads)
-    """Reads that came while the holder was letting go."""
 
 
 class ApiHolders(ObjectHolders):
@@ -107,23 +95,19 @@ class ApiHolders(ObjectHolders):
         self,
         factory: HolderFactory,
         supervisor: Port[DynamicMessage],
-        after: Callable[[Seconds, HoldersTimer], Timer],
-        now: Callable[[], Seconds],
+        after: Callable[[Seconds, StoppedHoldersEnded], Timer],
         objects: ManagedObjects,
         memory: ApiHoldersMemory,
     ) -> None:
         self._factory = factory
         self._supervisor = supervisor
         self._after = after
-        self._now = now
         self._objects = objects
         self._memory = memory
-        self._alarm: Timer | None = None
         self._forgetting: Timer | None = None
 
     @override
     def adopt(self) -> None:
-        self._set_alarm()
         for holder in self._memory.holders.values():
             if holder.port is None:
                 self._supervisor.tell(StopChild(path=holder.spec.name))
@@ -159,22 +143,15 @@ class ApiHolders(ObjectHolders):
         holder = self._memory.holders.get(wanted)
         if holder is None or not holder.is_letting_go or holder.told.newest != newest:
             return
-        waiting = self._memory.waiting.take(lambda kept: kept.read.object == wanted)
         if references.references:
             holder.told = references
             self._tell(holder, references)
-            for kept in waiting:
-                left = Seconds(max(0.0, kept.until - self._now()))
-                self._tell(holder, replace(kept.read, within=left))
         else:
-            for kept in waiting:
-                answer(kept.read, ReadVerdict.NOT_REGISTERED, "no pod references it any more")
             self._supervisor.tell(StopChild(path=holder.spec.name))
             self._memory.stopped[wanted] = holder.spec
             self._forget_later()
             del self._memory.holders[wanted]
             set_unheld(self._objects, wanted, references.wanted)
-        self._set_alarm()
 
     def repeat(self, wanted: ObjectId) -> None:
         """Tell a holder again what it was told last."""
@@ -207,26 +184,11 @@ class ApiHolders(ObjectHolders):
                 self._tell(holder, holder.told)
             self._tell(holder, used)
 
-    @override
-    def read(self, request: ReadObject) -> None:
-        holder = self._memory.holders[request.object]
-        if holder.is_letting_go:
-            self._memory.waiting.add(request, self._now())
-            self._set_alarm()
-        else:
-            if self._wake(holder):
-                self._tell(holder, holder.told)
-            self._tell(holder, request)
-
-    def note_timer(self, timer: HoldersTimer) -> None:
-        """Answer the reads that have waited long enough, or forget the holders that ended."""
-        match timer:
-            case ReadsOverdue():
-                self._answer_overdue()
-            case StoppedHoldersEnded():
-                self._memory.stopped_before, self._memory.stopped = self._memory.stopped, {}
-                self._forgetting = None
-                self._forget_later()
+    def forget_stopped(self) -> None:
+        """Forget the holders that have ended since they were stopped."""
+        self._memory.stopped_before, self._memory.stopped = self._memory.stopped, {}
+        self._forgetting = None
+        self._forget_later()
 
     @override
     def note(self, news: HolderIs) -> HolderIs | None:
@@ -265,20 +227,6 @@ class ApiHolders(ObjectHolders):
         memory.holders[wanted] = ApiHolder(spec, port, references)
         self._supervisor.tell(StartChild(spec=spec))
         port.tell(references)
-
-    def _answer_overdue(self) -> None:
-        for kept in self._memory.waiting.take_overdue(self._now()):
-            answer(kept.read, ReadVerdict.NOT_SYNCED, "it was let go of, and that is not over yet")
-        self._set_alarm()
-
-    def _set_alarm(self) -> None:
-        """Set one timer for all reads that wait."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        due = self._memory.waiting.next_due()
-        if due is not None:
-            self._alarm = self._after(Seconds(max(0.0, due - self._now())), ReadsOverdue())
 
     def _forget_later(self) -> None:
         """Set one timer for the specs of all stopped holders: two would forget some too early."""

@@ -1,14 +1,14 @@
-"""ObjectFetcher: asks the API server for one Secret or ConfigMap when somebody reads or follows it.
+"""ObjectFetcher: asks the API server for one Secret or ConfigMap when somebody wants to know it.
 
 It is the holder of an object under the strategies Cache and Get. ``stores.objects.cached`` decides
-what counts as fresh and what a read is answered, ``fetcher_memory`` beside it when to fetch although nobody
-reads. The actor fetches, answers, and sets the timers. It knows nothing of pods, and fetches nothing that
-nobody reads or follows.
+what counts as fresh and what followers are told, ``fetcher_memory`` beside it when to fetch although nobody
+wants a look. The actor fetches, and sets the timers. It knows nothing of pods, and fetches nothing that
+nobody follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias, assert_never
@@ -24,12 +24,11 @@ from messages.holders import (
     HolderFact,
     HolderMessage,
     Mark,
-    ReadObject,
     ReferencesAre,
     StopIfIdle,
     UnprovenUsed,
 )
-from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectState, ReadVerdict
+from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectState
 from messages.units import Seconds
 from stores.objects.cached import (
     CachedObject,
@@ -45,7 +44,6 @@ from stores.objects.changes import change_after
 from stores.objects.fetcher_memory import FetcherMemory
 from stores.objects.last_known import Moment
 from stores.objects.paths import can_exist, holder_path
-from stores.objects.waiting_reads import WaitingRead
 
 __all__ = [
     "FetchMode",
@@ -57,23 +55,22 @@ __all__ = [
 ]
 
 PASSING_BACKOFF: Final = Backoff(initial=Seconds(0.05), cap=Seconds(2.0), jitter=Seconds(0.0))
-"""Between requests whose answers mean nothing yet, while a read waits. Watches are retried as fast after a
+"""Between requests whose answers mean nothing yet, while followers wait. Watches are retried as fast after a
 403."""
-_UNREFERENCED: Final = FailedFetch(ReadVerdict.NOT_REGISTERED, "no pod references it any more")
 
 
 class FetchMode(Enum):
     """How much a fetcher remembers."""
 
     CACHE = ObjectState.CACHED
-    """A value answers reads until it is too old. After that it is the last known value."""
+    """A value is fresh until it is too old. After that it is the last known value."""
     GET = ObjectState.DIRECT
-    """It remembers nothing: each read is answered by a request that was sent after the read came."""
+    """It remembers nothing: each look is a request that was sent after the look was wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmDue:
-    """Timer: a read has waited as long as it may, or it is time to fetch for followers."""
+    """Timer: it is time to fetch for followers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,21 +101,19 @@ class FetcherPorts:
 
 
 class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
-    """Answers the reads of one object by fetching it.
+    """Fetches one object when its followers want to know it, and tells them by the level of its manager.
 
-    Owns: what is known of the object, and the reads that wait.
-    Hears: ``ReferencesAre``, ``ReadObject``, ``UnprovenUsed``; ``ApiAnswered``; its own timers.
-    Tells: followers what the object is, by the level of its manager; the sender of calls ``CallApi``; its
-    manager ``ChangeMissed`` for a pod that has begun with what changed meanwhile; who reads ``ObjectRead``;
-    its manager ``HolderIs`` after each fetch, and ``HolderDone`` when nobody references the object.
-    Fails when: it has a bug. The reads that wait are answered by the next life, or when it is stopped.
+    Owns: what is known of the object, and its key in that level.
+    Hears: ``ReferencesAre``, ``UnprovenUsed``; ``ApiAnswered``; its own timers.
+    Tells: the sender of calls ``CallApi``; its manager ``HolderIs`` after each fetch, ``ChangeMissed`` for a
+    pod that has begun with what changed meanwhile, and ``HolderDone`` when nobody references the object.
+    Fails when: it has a bug. What followers wait for is fetched by the next life.
 
-    There is one fetch at a time. A read is answered by a fetch that began after the read came or, in mode
-    CACHE, by a value that is fresh enough for it. So reads that come together share a fetch; a kubelet
-    sends one request for each, and learns nothing newer. A read that has waited as long as it may gets the
-    last known value; the answer to the fetch is then kept for others. In mode CACHE changes are told when a
-    fetch finds them. A followed object is fetched once per time to live even if nobody reads it. As for a
-    read, whatever the API server's cache cannot prove is asked of etcd.
+    There is one fetch at a time. A look that followers want is a fetch that began after it was wanted or, in
+    mode CACHE, a value that is fresh enough. So looks that are wanted together share a fetch; a kubelet sends
+    one request for each, and learns nothing newer. In mode CACHE changes are told when a fetch finds them,
+    and a followed object is fetched once per time to live. Whatever the API server's cache cannot prove is
+    asked of etcd. In mode GET nothing is kept: the key has a value while somebody follows it.
     """
 
     def __init__(
@@ -140,7 +135,6 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if self._memory.has_lived:
             self._ports.manager.tell(HolderBegan(object=self._object))
         self._memory.has_lived = True
-        self._memory.ask_again()
         if self._memory.references == 0:
             self._let_go()
         elif self._memory.references:
@@ -152,8 +146,6 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         match message:
             case ReferencesAre():
                 self._note_references(message)
-            case ReadObject():
-                self._take_read(message)
             case UnprovenUsed():
                 self._note_use(message)
             case StopIfIdle():
@@ -162,20 +154,11 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
                 self._take_answer(message)
             case AlarmDue():
                 self._alarm = None
-                self._answer_overdue()
             case FetchDue():
                 self._retry = None
             case _:
                 assert_never(message)
         self._go_on()
-
-    @override
-    def stopping(self) -> None:
-        cached, why = CachedObject(), _UNREFERENCED
-        if self._memory.references:
-            cached = self._memory.cached
-            why = FailedFetch(ReadVerdict.NOT_SYNCED, cached.error or "it is being stopped")
-        self._answer(self._memory.reads.take(), cached, why)
 
     # --- what it hears ---------------------------------------------------------------------------------
 
@@ -191,10 +174,6 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             self._report()
         else:
             self._let_go()
-
-    def _take_read(self, read: ReadObject) -> None:
-        self._memory.reads.add(read, self.clock.monotonic())
-        self._note_mark(read.mark)
 
     def _note_mark(self, mark: Mark) -> None:
         if self._memory.note_mark(mark, self.clock.monotonic()):
@@ -216,7 +195,6 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             self._memory.cached.trouble = result.reason
             self._report()
             self._set(self._memory.cached.held(result))
-            self._memory.ask_again()
             self._passed += 1
             self._retry = self.after(PASSING_BACKOFF.delay(self._passed), FetchDue())
         else:
@@ -226,14 +204,13 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     # --- what it does ----------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """Answer the reads that can be answered; fetch for the others, and for followers."""
+        """Tell followers what is fresh enough; else fetch for them."""
         memory, now = self._memory, self.clock.monotonic()
-        self._answer(memory.take_fresh(now), memory.cached)
         if memory.is_wanted and memory.is_fresh(now):
             held, memory.looked = memory.cached.held(None), memory.wanted
             self._set(held)
             memory.note_use(held, memory.wanted_for)
-        if not memory.is_read and not memory.is_due_unread(now):
+        if not memory.is_wanted and not memory.is_due_unread(now):
             self._stop_retrying()
         elif not self._calls and self._retry is None:
             self._begin()
@@ -241,7 +218,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     def _begin(self) -> None:
         memory = self._memory
-        from_etcd = memory.cached.needs_etcd(memory.begin_fetch())
+        from_etcd = memory.cached.needs_etcd([memory.wanted_for] if memory.is_wanted else [])
         fetch = ObjectFetch(self._now(), memory.newest, from_etcd, memory.wanted)
         if not can_exist(self._object):
             self._conclude(fetch, None)
@@ -249,10 +226,9 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._calls.send(fetch, request_for(self._object, from_etcd=from_etcd), self.me)
 
     def _conclude(self, fetch: ObjectFetch, result: FetchResult) -> None:
-        """Note the result of a fetch, and answer the reads that waited for it."""
+        """Note the result of a fetch, and tell followers."""
         memory = self._memory
         if not memory.cached.learn(fetch, result):
-            memory.ask_again()
             return
         memory.asked_at = fetch.begun.at
         cached, failed = memory.cached, result if isinstance(result, FailedFetch) else None
@@ -264,10 +240,9 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._set(held)  # before the change is told: whoever hears of it then knows the new value
         self._report()
         if failed is None:
-            # A pod that is told of changes need not read: it counts as having started with this value.
+            # A pod that is told of changes need not wait: it counts as having started with this value.
             memory.usage.note(fetch.mark)
         memory.note_use(held, fetch.mark if has_waited else None)
-        self._answer(memory.take_asked_for(), cached, failed)
 
     def _set(self, held: HeldObject) -> None:
         """Tell followers what is known, unless the object is let go, or nobody follows what is not kept."""
@@ -284,7 +259,6 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         memory = self._memory
         self._calls.forget()
         memory.forget()
-        self._answer(memory.reads.take(), memory.cached, _UNREFERENCED)
         self._ports.manager.tell(HolderDone(object=self._object, newest=memory.newest_told))
         memory.references = None
 
@@ -300,12 +274,6 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             self._alarm.cancel()
         self._alarm, self._alarm_at = self.after(Seconds(max(0.0, due - now)), AlarmDue()), due
 
-    def _answer_overdue(self) -> None:
-        cached, now = self._memory.cached, self.clock.monotonic()
-        reason = cached.error or "the API server has not answered in time"
-        late = FailedFetch(ReadVerdict.NOT_SYNCED, reason)
-        self._answer(self._memory.reads.take_overdue(now), cached, late)
-
     # --- what it tells ---------------------------------------------------------------------------------
 
     def _report(self) -> None:
@@ -317,12 +285,3 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     def _now(self) -> Moment:
         return Moment(self.clock.monotonic(), self.clock.wall())
-
-    def _answer(
-        self, reads: Iterable[WaitingRead], cached: CachedObject, failed: FailedFetch | None = None
-    ) -> None:
-        """Answer ``reads`` with what is cached. It counts as current unless ``failed`` says why not."""
-        for _, read, _ in reads:
-            answer = cached.answer(read, self._now(), failed)
-            read.reply_to.tell(answer)
-            self._memory.usage.note_answer(read.mark, answer.verdict)

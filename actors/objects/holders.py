@@ -18,7 +18,6 @@ from messages.holders import (
     LocalHolderMessage,
     LocalObjectsListed,
     LocalReferencesAre,
-    ReadObject,
     ReferencesAre,
     UnprovenUsed,
 )
@@ -30,7 +29,6 @@ from messages.objects import (
     ObjectState,
     ReadVerdict,
 )
-from stores.objects.answers import answer_of
 from stores.objects.reference_index import ReferenceIndex
 
 UNDESCRIBED: Final = "no file describes it"
@@ -63,10 +61,6 @@ class ObjectHolders(ABC):
     @abstractmethod
     def note_use(self, used: UnprovenUsed) -> None:
         """Have it noted that a pod goes on with what was known of an object before it came."""
-
-    @abstractmethod
-    def read(self, request: ReadObject) -> None:
-        """Have ``request`` answered. Its object is referenced."""
 
     @abstractmethod
     def note(self, news: HolderIs) -> HolderIs | None:
@@ -138,10 +132,6 @@ class LocalHolder(ObjectHolders):
         self._holder.tell(used)
 
     @override
-    def read(self, request: ReadObject) -> None:
-        self._holder.tell(request)
-
-    @override
     def note(self, news: HolderIs) -> HolderIs | None:
         wanted = news.described.object
         before = self._memory.told.pop(wanted, None)
@@ -162,7 +152,7 @@ class LocalHolder(ObjectHolders):
 
 
 class NoHolders(ObjectHolders):
-    """Nobody can hold objects of this origin: every read gets the same verdict."""
+    """Nobody can hold objects of this origin: followers of each are told the same."""
 
     def __init__(self, trouble: str, verdict: ReadVerdict, objects: ManagedObjects) -> None:
         self.trouble = trouble
@@ -193,10 +183,6 @@ class NoHolders(ObjectHolders):
     @override
     def note_use(self, used: UnprovenUsed) -> None:
         """There is nobody to tell."""
-
-    @override
-    def read(self, request: ReadObject) -> None:
-        answer(request, self._verdict, self.trouble)
 
     @override
     def note(self, news: HolderIs) -> None:
@@ -237,8 +223,3 @@ def unheld(wanted: ObjectId, listed: LocalObjectsListed) -> ObjectDescribed:
         error=listed.error or UNDESCRIBED,
         availability=ObjectAvailability.MISSING if is_certain else ObjectAvailability.UNKNOWN,
     )
-
-
-def answer(request: ReadObject, verdict: ReadVerdict, reason: str) -> None:
-    """Answer a read that no holder will answer."""
-    request.reply_to.tell(answer_of(request, verdict, reason=reason))

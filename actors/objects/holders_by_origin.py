@@ -7,8 +7,6 @@ from typing import Final, assert_never
 
 from actors.objects.api_holders import (
     ApiHolders,
-    HoldersTimer,
-    ReadsOverdue,
     StoppedHoldersEnded,
 )
 from actors.objects.holders import LocalHolder, ManagedObjects, NoHolders, ObjectHolders
@@ -49,7 +47,7 @@ class HoldersByOrigin:
 
     def note_api_holder(
         self,
-        message: HolderDone | HolderBegan | HolderIdle | HoldersTimer,
+        message: HolderDone | HolderBegan | HolderIdle | StoppedHoldersEnded,
         needs: Callable[[ObjectId], ReferencesAre],
     ) -> None:
         """Take what a holder of the API server's objects told; ``needs`` says who needs one."""
@@ -63,7 +61,7 @@ class HoldersByOrigin:
                 holders.repeat(wanted)
             case HolderIdle(object=wanted, number=number):
                 holders.note_idle(wanted, number)
-            case StoppedHoldersEnded() | ReadsOverdue():
-                holders.note_timer(message)
+            case StoppedHoldersEnded():
+                holders.forget_stopped()
             case _:
                 assert_never(message)

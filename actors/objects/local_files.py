@@ -1,6 +1,6 @@
 """LocalObjects: the one holder of all Secrets and ConfigMaps from files of this machine.
 
-It answers the reads of static pods, which never read from the API server: so they have their objects
+It tells the followers of static pods' objects, who ask nothing of the API server: so they have their objects
 without a control plane, and before there is one. Files are looked at and judged as manifests of pods are
 (``files.verdicts.judged_files``); what is held of them, and what is told of that, is decided in
 ``local_knowledge``.
@@ -21,13 +21,11 @@ from actors.objects.local_admission import admit
 from actors.objects.local_knowledge import (
     KnownLocalObject,
     Outage,
-    answer,
     described,
     held_object,
     known_objects,
     listed,
     news,
-    unanswered,
     unlisted,
 )
 from files.verdicts.judged_files import FilesMemory, FilesRules, JudgedFiles
@@ -45,7 +43,6 @@ from messages.holders import (
     LocalObjectsListed,
     LocalReferencesAre,
     Mark,
-    ReadObject,
     UnprovenUsed,
 )
 from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectKind, ReadVerdict
@@ -55,24 +52,16 @@ from messages.units import Seconds
 from stores.objects.changes import change_after
 from stores.objects.last_known import Moment
 from stores.objects.usage import JointUsage
-from stores.objects.waiting_reads import WaitingReads
 
 MAX_GONE: Final = 1000
 """How many objects that went are remembered. Names that contain a digest of the content never end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadsDue:
-    """Timer: some read has waited as long as it may."""
-
-
-LocalObjectsMessage: TypeAlias = (
-    LocalHolderMessage | Rescan | DescribeSource | FilesMessage | ReadsDue
-)
+LocalObjectsMessage: TypeAlias = LocalHolderMessage | Rescan | DescribeSource | FilesMessage
 
 
 def _name_of(message: LocalObjectsMessage) -> Hashable | None:
-    if isinstance(message, ReadObject | UnprovenUsed | DescribeSource | WatchLost):
+    if isinstance(message, UnprovenUsed | DescribeSource | WatchLost):
         return None
     if isinstance(message, LocalReferencesAre):
         return type(message).__name__, message.object
@@ -96,7 +85,7 @@ class LocalObjectsRules:
 
 @dataclass(slots=True, kw_only=True)
 class LocalMemory(FilesMemory[LocalObject]):
-    """What outlives a life of the holder: what it knows, what it told, and the reads that wait."""
+    """What outlives a life of the holder: what it knows, what it told, and who waits for a look."""
 
     report: VerdictReport = field(default_factory=lambda: VerdictReport(LOCAL_FILES, "object"))
     told: dict[ObjectId, KnownLocalObject] = field(default_factory=dict)
@@ -114,8 +103,6 @@ class LocalMemory(FilesMemory[LocalObject]):
     """Who needs an object, of those that pods reference."""
     waited_for: set[ObjectId] = field(default_factory=set)
     """Those whose followers wait for a look."""
-    reads: WaitingReads = field(default_factory=WaitingReads)
-    """Those that came before the first listing."""
 
     @property
     def is_certain(self) -> bool:
@@ -136,11 +123,10 @@ class LocalObjects(Actor[LocalObjectsMessage]):
 
     Owns: the verdicts on its files, their last good content, the watch, the time of the next look. It has a
     thread of its own, since reading files may block.
-    Hears: ``ReadObject``, ``LocalReferencesAre``, ``UnprovenUsed`` and ``ListLocalObjects`` from the
+    Hears: ``LocalReferencesAre``, ``UnprovenUsed`` and ``ListLocalObjects`` from the
     managers; ``Rescan``, ``DescribeSource``; its timers and its watch.
     Tells: the followers of each referenced object, by the level of its manager, what it is, after the look
-    that a new reference causes, and whenever that changes; each reader one ``ObjectRead``, at once if the
-    directory has been listed, after another look if its reference is new; the manager of the kind one
+    that a new reference causes, and whenever that changes; the manager of the kind one
     ``HolderIs`` for every change between two looks, by namespace and name, and for every object after the
     first look of each life; both managers, after each ``ListLocalObjects``, one for every object that there
     is or that went lately, and ``ChangeMissed`` for a pod that has begun with what changed meanwhile.
@@ -178,7 +164,6 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             decode=partial(decode_object, strict=self._rules.strict),
             admit=admit,
         )
-        # Its first look also answers the reads that have waited since an earlier life.
         self._files = JudgedFiles(self, rules, self._memory, self._keep_watch)
 
     @override
@@ -192,8 +177,6 @@ class LocalObjects(Actor[LocalObjectsMessage]):
                 self._note_needs(message)
             case UnprovenUsed():
                 self._note_use(message)
-            case ReadObject() | ReadsDue():
-                self._take_read(message)
             case ListLocalObjects():
                 self._tell_all()
             case DescribeSource(reply_to=reply_to):
@@ -224,12 +207,6 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         self._look_for(wanted.kind, needs.newest)
         self._show(wanted)
 
-    def _take_read(self, message: ReadObject | ReadsDue) -> None:
-        if isinstance(message, ReadObject):
-            self._look_for(message.object.kind, message.mark)
-            self._memory.reads.add(message, self.clock.monotonic())
-        self._answer_waiting()
-
     def _note_use(self, used: UnprovenUsed) -> None:
         wanted, memory = used.taken.object, self._memory
         memory.usage.note_answer(wanted, used.mark, used.taken.verdict)
@@ -244,7 +221,6 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             pass
         if self._memory.state.served is not None:
             self._tell_news()
-        self._answer_waiting()
 
     # What the managers are told.
 
@@ -326,27 +302,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     def _tell(self, fact: HolderIs) -> None:
         self._managers[fact.described.object.kind].tell(fact)
 
-    # What readers are told.
-
-    def _answer_waiting(self) -> None:
-        """Answer the reads that can be answered or have waited long enough; set a timer for the others."""
-        memory, now = self._memory, self.clock.monotonic()
-        for ready in memory.reads.take() if memory.is_told else memory.reads.take_overdue(now):
-            self._answer(ready.read)
-        due = memory.reads.next_due()
-        if due is not None:
-            self.after(Seconds(due - now), ReadsDue())
-
-    def _answer(self, read: ReadObject) -> None:
-        memory, outage = self._memory, self._outage()
-        if memory.is_told:
-            answered = answer(read, memory.told, memory.state, outage, self._now())
-            if answered.verdict is ReadVerdict.NOT_FOUND and read.object in memory.gone:
-                memory.gone[read.object] = None
-            read.reply_to.tell(answered)
-            memory.usage.note_answer(read.object, read.mark, answered.verdict)
-        else:
-            read.reply_to.tell(unanswered(read, self._files.trouble))
+    # What is so now.
 
     def _now(self) -> Moment:
         return Moment(self.clock.monotonic(), self.clock.wall())

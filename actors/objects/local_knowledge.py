@@ -21,20 +21,18 @@ from manifests.objects.local import LocalObject, display_name
 from manifests.objects.values import fingerprint
 from manifests.refusals import Refused
 from manifests.texts import printable
-from messages.holders import NO_MARK, HolderIs, LocalObjectsListed, Mark, ReadObject
+from messages.holders import NO_MARK, HolderIs, LocalObjectsListed, Mark
 from messages.objects import (
     HeldObject,
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     ObjectState,
     ReadVerdict,
 )
 from messages.sources import Verdict
 from messages.units import Timestamp
-from stores.objects.answers import answer_of
 from stores.objects.changes import object_change
 from stores.objects.last_known import LastKnown, Moment
 
@@ -130,26 +128,6 @@ def listed(
     return LocalObjectsListed(refused=refused, current_until=outage.since, error=outage.reason)
 
 
-def answer(
-    read: ReadObject,
-    objects: KnownLocalObjects,
-    state: FileState[LocalObject],
-    outage: Outage | None,
-    now: Moment,
-) -> ObjectRead:
-    """Return the answer to ``read``, once the files have been listed."""
-    held = objects.get(read.object)
-    if held is not None:
-        return held.known.answer(read, now, reason=held.known.flaw)
-    unheld = listed(read.object.kind, state, outage)
-    refusal = unheld.refused.get(read.object.display_name)
-    if refusal is not None:
-        return answer_of(read, ReadVerdict.UNUSABLE, reason=refusal)
-    absent = LastKnown(is_known=True, current_until=_moment(unheld.current_until, now))
-    reason = unheld.error or f"no file describes {display_name(read.object)}"
-    return absent.answer(read, now, reason=reason)
-
-
 def held_object(
     wanted: ObjectId,
     objects: KnownLocalObjects,
@@ -173,12 +151,6 @@ def unlisted(trouble: str) -> HeldObject:
     """Return what followers are told before the files have been listed."""
     reason = trouble or "the files have not been listed yet"
     return HeldObject(verdict=ReadVerdict.NOT_SYNCED, reason=reason)
-
-
-def unanswered(read: ReadObject, trouble: str) -> ObjectRead:
-    """Return the answer to ``read`` if the files could not be listed in time."""
-    reason = trouble or "the files have not been listed yet"
-    return answer_of(read, ReadVerdict.NOT_SYNCED, reason=reason)
 
 
 def _serving(state: FileState[LocalObject]) -> Iterator[FileRecord[LocalObject]]:

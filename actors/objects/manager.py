@@ -1,6 +1,6 @@
 """ObjectManager: knows which pods need which Secrets, or which ConfigMaps, and who follows their changes.
 
-It knows references, marks and versions, but no value: holders have the values, and answer readers directly.
+It knows references, marks and versions. Holders set the values in the level that it owns.
 ``stores.objects.reference_index`` has the references, ``change_decisions`` beside it decides what is done
 about a change, and ``api_holders`` starts, informs and stops holders. The managers of Secrets and of
 ConfigMaps are two instances, which know nothing of each other.
@@ -19,7 +19,7 @@ from typing_extensions import override
 from actors.objects.api_holders import (
     ApiHolders,
     HolderFactory,
-    HoldersTimer,
+    StoppedHoldersEnded,
 )
 from actors.objects.changes import ObjectChanges
 from actors.objects.holders import LocalHolder
@@ -50,11 +50,9 @@ from messages.objects import (
     ChangeMissed,
     DescribeObjects,
     FollowObjects,
-    GetObject,
     ObjectDescribed,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     ObjectsDescribed,
     Origin,
     RegisterPod,
@@ -66,7 +64,6 @@ from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.units import Seconds
 from stores.objects.followers import ObjectFollowers
 from stores.objects.node_ttl import DEFAULT_TTL, node_ttl
-from stores.objects.reads import read_of
 from stores.objects.reference_index import (
     PodNeeds,
     ReferenceChange,
@@ -94,13 +91,13 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
 
     Owns: who references what, who follows what, the lives of the holders, and the level in which these set
     values.
-    Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``KeyFollowed``,
-    ``UnprovenTaken``, ``FollowObjects``, ``UnfollowObjects``, ``ChangeMissed``, ``DescribeObjects``;
-    ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``; its own timers.
+    Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``KeyFollowed``, ``UnprovenTaken``,
+    ``FollowObjects``, ``UnfollowObjects``, ``ChangeMissed``, ``DescribeObjects``; ``HolderFact`` of holders,
+    ``LocalHolderFact``; ``NodeFact``; its own timers.
     Tells: PodManager ``Subscribe``, the Node's registrar ``FollowNode`` and the holder of local objects
     ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
-    and ``StopChild``; holders ``ReferencesAre``, ``UnprovenUsed`` and ``ReadObject``; subscribers and the
-    recorder of events ``ObjectFact``; who posts events ``PostEvent``.
+    and ``StopChild``; holders ``ReferencesAre`` and ``UnprovenUsed``; subscribers and the recorder of events
+    ``ObjectFact``; who posts events ``PostEvent``.
     Fails when: it has a bug. The next life keeps the references, holders and subscribers of the last, asks
     for the pods anew, and repeats what it may not have finished telling.
 
@@ -109,9 +106,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     otherwise those of the API server. A batch of changes is one step: an object that is dropped and taken
     up in it stays held. ``ReferencesAre`` is told if it differs from the last one. What concerns all holders
     is told to a portion at a time: that somebody follows all objects, and how long they count as current.
-    Reads are passed on to holders, and answered here only if there is no holder. The log has one warning of
-    each annotation about changes that will do nothing, and a line of each change, decision and trouble
-    (``notices``).
+    Followers of an object that nobody holds are told so. The log has one warning of each annotation about
+    changes that will do nothing, and a line of each change, decision and trouble (``notices``).
 
     Subscribers hear a change of an object, then what each pod wants done about it. Those who follow all
     objects hear of referenced ones only; those who follow one object always hear of it. The holder of an
@@ -148,9 +144,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._tells_changes = holders is None or holders.tells_changes
         api = local = None
         if holders is not None:
-            api = ApiHolders(
-                holders, ports.holders, self.after, self._now, ports.objects, memory.api
-            )
+            api = ApiHolders(holders, ports.holders, self.after, ports.objects, memory.api)
         if ports.local is not None:
             local = LocalHolder(ports.local, self._references, memory.local)
         self._holders = HoldersByOrigin(api, local, ports.objects)
@@ -175,8 +169,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         match message:
             case PodsAre() | PodsChanged() | RegisterPod() | UnregisterPod():
                 self._note_pods(message)
-            case GetObject() | UnprovenTaken():
-                self._read(message)
+            case UnprovenTaken():
+                self._note_taken(message)
             case FollowObjects() | UnfollowObjects() | KeyFollowed() | FollowersAre():
                 self._note_follower(message)
             case DescribeObjects(reply_to=reply_to):
@@ -226,13 +220,13 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                     self._unhurried.add(objects)
 
     def _note_followers(self, told: FollowersAre) -> None:
-        memory, wanted = self._memory, told.object
+        memory = self._memory
         if told.followers:
-            memory.reads += told.wanted > memory.wanted.get(wanted, 0)
-            memory.wanted[wanted] = told.wanted
+            memory.looks += told.wanted > memory.wanted.get(told.object, 0)
+            memory.wanted[told.object] = told.wanted
         else:
-            memory.wanted.pop(wanted, None)
-        self._tell_needs(wanted)
+            memory.wanted.pop(told.object, None)
+        self._tell_needs(told.object)
 
     def _adopt_followers(self) -> None:
         """Take who follows values. That nobody does may have been told to the life before, and lost."""
@@ -295,22 +289,9 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             time_to_live=self._memory.time_to_live,
         )
 
-    # --- reading ---------------------------------------------------------------------------------------
-
-    def _read(self, question: GetObject | UnprovenTaken) -> None:
-        if isinstance(question, UnprovenTaken):
-            self._note_taken(question)
-            return
-        self._memory.reads += 1
-        read = read_of(question, self._kind, self._references, self._memory.time_to_live)
-        if isinstance(read, ObjectRead):
-            question.reply_to.tell(read)
-        else:
-            self._holders.of(read.object.origin).read(read)
-
     # --- what becomes of objects -----------------------------------------------------------------------
 
-    def _note_holder(self, message: HolderFact | LocalHolderFact | HoldersTimer) -> None:
+    def _note_holder(self, message: HolderFact | LocalHolderFact | StoppedHoldersEnded) -> None:
         match message:
             case HolderIs(described=described, changed=changed):
                 self._memory.outbox.append(message)
@@ -366,5 +347,5 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             pods=references.pods(),
             changes=dict(memory.changes),
             decisions=dict(memory.decisions),
-            reads=memory.reads,
+            looks=memory.looks,
         )

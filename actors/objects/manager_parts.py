@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from actors.objects.api_holders import ApiHoldersMemory, HoldersTimer
+from actors.objects.api_holders import ApiHoldersMemory, StoppedHoldersEnded
 from actors.objects.holders import LocalHolderMemory, ManagedObjects
 from actors.objects.notices import NoticeMemory, SayDue
 from actors.objects.unhurried import PortionDue
@@ -42,7 +42,7 @@ ObjectManagerOwnMessage: TypeAlias = (
     | HolderFact
     | LocalHolderFact
     | NodeFact
-    | HoldersTimer
+    | StoppedHoldersEnded
     | PortionDue
     | SayDue
 )
@@ -97,6 +97,7 @@ class ObjectManagerMemory:
     notices: NoticeMemory = field(default_factory=NoticeMemory)
     changes: Counter[Change] = field(default_factory=Counter)
     decisions: Counter[ChangeAction] = field(default_factory=Counter)
-    reads: int = 0
+    looks: int = 0
+    """How often followers have asked for a fresh value."""
     time_to_live: Seconds = DEFAULT_TTL
     """How long fetched objects count as current, by the annotation of the Node."""

@@ -1,4 +1,4 @@
-"""ObjectWatcher: watches one Secret or ConfigMap of the API server, and answers its readers.
+"""ObjectWatcher: watches one Secret or ConfigMap of the API server, and tells its followers.
 
 It is the holder of an object under the strategy Watch; there may be thousands.
 ``stores.objects.watched`` decides what to do. The actor tells others, and sets the one timer that it
@@ -19,7 +19,6 @@ from messages.holders import (
     HolderBegan,
     HolderFact,
     HolderMessage,
-    ReadObject,
     ReferencesAre,
     StopIfIdle,
     UnprovenUsed,
@@ -41,7 +40,6 @@ from stores.objects.last_known import Moment
 from stores.objects.paths import holder_path, object_target
 from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
-    AnswerRead,
     AskList,
     Effect,
     Inform,
@@ -70,7 +68,7 @@ _log = structlog.get_logger("objects")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettleDue:
-    """Timer: a deadline has come, of a read, of a list or of idleness."""
+    """Timer: a deadline has come, of a list, of idleness or of the grace after a 403."""
 
 
 ObjectWatcherMessage: TypeAlias = HolderMessage | WatchFact | TargetListed | SettleDue
@@ -107,30 +105,28 @@ class WatcherPorts:
 
 
 class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
-    """Keeps one object of the API server current as long as pods reference it, and answers its reads.
+    """Keeps one object of the API server current as long as pods reference it, and tells its followers.
 
-    Owns: what is known of the object, the reads that wait, and whether it is watched.
-    Hears: ``ReferencesAre`` (coalesced), ``ReadObject``, ``UnprovenUsed``, ``StopIfIdle``; ``WatchFact``,
-    ``TargetListed``; its own timer.
-    Tells: followers what the object is, by the level of its manager; ``Watches`` the messages ``Watch``,
-    ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its manager ``ChangeMissed`` for a pod that has
-    begun with what changed meanwhile, ``HolderIs`` whenever it is held in another way or has changed and in
-    answer to each ``ReferencesAre``, ``HolderDone`` in answer to each that says that nobody references it,
-    and ``HolderIdle`` when nobody has read it for long and in answer to ``StopIfIdle``.
+    Owns: what is known of the object, its key in the level of its manager, and whether it is watched.
+    Hears: ``ReferencesAre`` (coalesced), ``UnprovenUsed``, ``StopIfIdle``; ``WatchFact``, ``TargetListed``;
+    its own timer.
+    Tells: ``Watches`` the messages ``Watch``, ``Unwatch`` and ``ListTarget``; followers by the level; its
+    manager ``HolderIs`` whenever it is held in another way or has changed and in answer to each
+    ``ReferencesAre``, ``ChangeMissed`` for a pod that has begun with what changed meanwhile, ``HolderDone``
+    in answer to each ``ReferencesAre`` without references, and ``HolderIdle`` when nobody has wanted a look
+    for long and in answer to ``StopIfIdle``.
     Fails when: there is a bug. If the API server tells something that cannot be used, the error is shown
     and the last good version kept.
 
-    Reads: each is answered once, within its ``within``. A current answer (FOUND, or NOT_FOUND without an
-    age) means that a list has come that was asked for at the read's mark or later, and that the object is
-    watched or immutable. A read waits for such a list, and for nothing else. If the mark was proven before,
-    the answer comes at once; it is STALE with its age while the watch fails, is restarted or is stopped for
-    idleness, and while the newest version is broken. A 403 counts once the newest reference is a few
-    seconds old.
-    Watching: the first list is waited for, however slow it is. The watch of an object that nobody reads for
-    the idle limit is stopped; it starts again when the object is read, newly referenced or followed. A
-    followed object is never idle. An immutable object is not watched; it is listed once for each new mark,
-    as a watched one is. When the actor is stopped, it answers every read with what is known, and stops the
-    watch. The next life goes on with the record: an object that was idle is so until it is needed.
+    Looks: one that followers want is done once a list has come that was asked for at its mark or later, or
+    once a 403 counts, which is when the newest reference is a few seconds old. It waits for nothing else, so
+    for a mark that was proven before it is done at once. The value is STALE while the watch fails, restarts
+    or is stopped for idleness, and while the newest version is broken.
+    Watching: the first list is waited for, however slow it is. The watch of an object that nobody follows is
+    stopped when the idle limit has passed; it starts again when a look is wanted, or when the object is newly
+    referenced or followed. An immutable object is not watched; it is listed once for each new mark, as a
+    watched one is. When the actor is stopped, it stops the watch. The next life goes on with the record: an
+    object that was idle is so until it is needed.
     Order: changes are told in the order of versions, and may skip versions; a list of the watch counts
     whatever its version is.
     Repetition: a crash loses only the message that caused it, which a new list makes up for; whatever was
@@ -161,10 +157,10 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
         match message:
             case ReferencesAre():
                 watched.take_references(message, now)
-            case ReadObject():
-                watched.take_read(message, now)
-            case UnprovenUsed() | StopIfIdle():
-                watched.take_note(message)
+            case UnprovenUsed():
+                watched.take_use(message)
+            case StopIfIdle():
+                watched.take_stop(message)
             case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
                 watched.take_watched(message, now)
             case TargetListed():
@@ -207,8 +203,6 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
                 watches.tell(Unwatch(target=target, subscriber=me))
             case AskList(mark=mark):
                 watches.tell(ListTarget(target=target, reply_to=me, mark=mark))
-            case AnswerRead(reply_to=reply_to, answer=answer):
-                reply_to.tell(answer)
             case Inform(fact=fact):
                 self._ports.manager.tell(fact)
             case _:

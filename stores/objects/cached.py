@@ -1,8 +1,8 @@
-"""What is known of an object that is fetched, and what a read is answered: the strategies Cache and Get.
+"""What is known of an object that is fetched, and what followers are told: the strategies Cache and Get.
 
-A value is fresh enough for a read if it is younger than the time to live (rule T4), and was asked for after
-the reading pod had come to reference the object; marks are compared for that. So a new reference costs one
-fetch, for its own first read and nobody else's (quirk K20).
+A value is fresh enough for a pod if it is younger than the time to live (rule T4), and was asked for after
+the pod had come to reference the object; marks are compared for that. So a new reference costs one fetch
+(quirk K20).
 
 Only an answer from etcd proves a mark, or that the object does not exist. The API server's cache is cheaper
 to ask and may lag: it can only confirm a version or tell a newer one. Anything else that it says is asked of
@@ -19,13 +19,12 @@ from typing import Final, NamedTuple, TypeAlias
 from manifests.objects.values import UnusableObjectError, object_value
 from manifests.versions import is_older
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
-from messages.holders import NO_MARK, Mark, ReadObject
+from messages.holders import NO_MARK, Mark
 from messages.objects import (
     HeldObject,
     ObjectAvailability,
     ObjectChanged,
     ObjectId,
-    ObjectRead,
     ObjectValue,
     ReadVerdict,
 )
@@ -43,7 +42,7 @@ class FailedFetch(NamedTuple):
     """Why a fetch brought no usable answer."""
 
     verdict: ReadVerdict
-    """What a read is answered if nothing was known before either."""
+    """What followers are told if nothing was known before either."""
     reason: str
 
 
@@ -80,10 +79,6 @@ class CachedObject:
     def error(self) -> str:
         """What is wrong at present; empty if nothing is."""
         return self.trouble or self.known.flaw
-
-    def is_fresh_for(self, read: ReadObject, now: Seconds) -> bool:
-        """Return whether ``read`` may be answered with the known value, without a fetch."""
-        return self.is_fresh(read.mark, read.time_to_live, now)
 
     def is_fresh(self, mark: Mark, time_to_live: Seconds, now: Seconds) -> bool:
         """Return whether the known value is good enough for the reference of ``mark``, without a fetch.
@@ -138,17 +133,6 @@ class CachedObject:
             return replace(self.known, current_until=None).held(reason=NO_SUCH_OBJECT)
         return self.known.held(reason=failed.reason, otherwise=failed.verdict)
 
-    def answer(self, read: ReadObject, now: Moment, failed: FailedFetch | None) -> ObjectRead:
-        """Return the answer to ``read`` at ``now``.
-
-        It is what a fetch just found, or the last known value (quirk K24) if ``failed`` says why no fetch
-        succeeded (rule T9).
-        """
-        if failed is None:
-            current = replace(self.known, current_until=None)
-            return current.answer(read, now, reason=NO_SUCH_OBJECT)
-        return self.known.answer(read, now, reason=failed.reason, otherwise=failed.verdict)
-
 
 def request_for(wanted: ObjectId, *, from_etcd: bool) -> ApiRequest:
     """Return the request for an object, from etcd or from the API server's cache."""
@@ -176,7 +160,7 @@ def found(outcome: JsonObject | ApiFailure, wanted: ObjectId) -> FetchResult:
 
 
 def availability(known: LastKnown, result: FetchResult) -> ObjectAvailability:
-    """Return what a pod gets that reads the object after a fetch. ``known`` is what is kept by then."""
+    """Return what a pod gets that wants the object after a fetch. ``known`` is what is kept by then."""
     if known.value is not None or isinstance(result, ObjectValue):
         return ObjectAvailability.AVAILABLE
     if result is None:

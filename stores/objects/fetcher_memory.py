@@ -1,4 +1,4 @@
-"""What a fetcher remembers, what it tells of that, and when it fetches although nobody reads.
+"""What a fetcher remembers, what it tells of that, and when it fetches although nobody asks.
 
 A followed object is fetched once per time to live, so that its changes are noticed. Each fetcher does so at a
 random phase of its own: thousands of objects that are referenced or followed from one moment on are then
@@ -7,7 +7,6 @@ fetched one after another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from random import random
 from typing import Final
@@ -24,7 +23,6 @@ from messages.objects import (
 from messages.units import Seconds
 from stores.objects.cached import CachedObject, change_between
 from stores.objects.usage import Usage
-from stores.objects.waiting_reads import WaitingRead, WaitingReads
 
 UNREAD_EVERY: Final = Seconds(60.0)
 """How often a followed object is fetched if the time to live is 0."""
@@ -41,16 +39,16 @@ class FetcherMemory:
     has_lived: bool = False
     """Whether there was a life before the present one."""
     references: int | None = None
-    """How many pods reference the object. None until that is told, which may be after the first read, since
-    the message is coalesced. 0 until the manager was told that the object was let go."""
+    """How many pods reference the object. None until that is told. 0 until the manager was told that the
+    object was let go."""
     newest_told: Mark = NO_MARK
     """The mark that was told with ``references``."""
     newest: Mark = NO_MARK
-    """The highest mark heard of, in reads too."""
+    """The highest mark heard of."""
     newest_since: Seconds = Seconds(0.0)
     """When it was heard of."""
     followed_every: Seconds | None = None
-    """How often to fetch although nobody reads; None if nobody follows the object."""
+    """How often to fetch although nobody asks; None if nobody follows the object."""
     followed_since: Seconds = Seconds(0.0)
     asked_at: Seconds | None = None
     """When the request began that was answered last."""
@@ -63,7 +61,6 @@ class FetcherMemory:
     """Whether the manager was told of a version, or that there is no object."""
     usage: Usage = field(default_factory=Usage)
     """Who may have used what the manager was told of."""
-    reads: WaitingReads = field(default_factory=WaitingReads)
     wanted: int = 0
     """The number of the last look that a follower wants; 0 while nobody follows the object's level."""
     wanted_for: Mark = NO_MARK
@@ -72,9 +69,6 @@ class FetcherMemory:
     """The number of the last look that is done."""
     time_to_live: Seconds = Seconds(60.0)
     """How old a value may be."""
-    asked_for: int = 0
-    """The number of the last read that the fetch under way answers; those that came later wait for the next
-    fetch, since what this one finds may be older than they are."""
     phase: float = field(default_factory=random)
     """From 0 to 1: which part of the time between two fetches passes before the first one."""
 
@@ -115,7 +109,7 @@ class FetcherMemory:
         return self.cached.is_fresh(self.wanted_for, self.time_to_live, now)
 
     def due_unread(self) -> Seconds | None:
-        """Return when to fetch although nobody reads; None if never.
+        """Return when to fetch although nobody asks; None if never.
 
         That is at the latest one time to live after the last request, or after somebody began to follow.
         """
@@ -133,11 +127,8 @@ class FetcherMemory:
         return due is not None and due <= now
 
     def next_due(self, now: Seconds) -> Seconds | None:
-        """Return when a read has waited long enough, or a fetch for followers is due; None if never."""
-        due = None if self.is_due_unread(now) else self.due_unread()
-        return min(
-            (each for each in (self.reads.next_due(), due) if each is not None), default=None
-        )
+        """Return when a fetch for followers is due; None if it is, and if it never is."""
+        return None if self.is_due_unread(now) else self.due_unread()
 
     def forget(self) -> None:
         """Forget the object, and what was told of it, since nobody needs it any more."""
@@ -145,32 +136,6 @@ class FetcherMemory:
         self.availability = ObjectAvailability.UNKNOWN
         self.followed_every = self.asked_at = None
         self.usage = Usage()
-
-    # --- reads that wait -------------------------------------------------------------------------------
-
-    @property
-    def is_read(self) -> bool:
-        """Whether any read needs another fetch than the one under way."""
-        return self.is_wanted or self.reads.newest > self.asked_for
-
-    def begin_fetch(self) -> list[Mark]:
-        """Note that a fetch begins; return the marks of the references that it is for."""
-        self.asked_for = self.reads.newest
-        return [*(each.read.mark for each in self.reads), *([self.wanted_for] * self.is_wanted)]
-
-    def ask_again(self) -> None:
-        """Leave all reads to the next fetch: the one under way answers none."""
-        self.asked_for = 0
-
-    def take_asked_for(self) -> Iterator[WaitingRead]:
-        """Yield and remove the reads that the fetch under way answers."""
-        return self.reads.take(lambda each: each.number <= self.asked_for)
-
-    def take_fresh(self, now: Seconds) -> Iterator[WaitingRead]:
-        """Yield and remove the reads that need no fetch, of those that wait for the next one."""
-        return self.reads.take(
-            lambda each: each.number > self.asked_for and self.cached.is_fresh_for(each.read, now)
-        )
 
     # --- what the manager is told ----------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """What is known of one object from lists and events of the API server.
 
-It knows nothing of watches, reads and references: the caller says when doubt begins and ends. Versions decide
-what is new: an event older than what was seen is a repeat, and a list replaces everything (rules W4 to W6).
+It knows nothing of watches, followers and references: the caller says when doubt begins and ends. Versions
+decide what is new: an event older than what was seen is a repeat, and a list replaces everything (rules W4 to
+W6).
 """
 
 from __future__ import annotations
@@ -47,12 +48,11 @@ class ObjectKnowledge:
     untold: list[Learned] = field(default_factory=list)
     """Written before the change is made, so that no crash loses it."""
 
-    def known_before(self, unless_told: Moment | None = None) -> LastKnown:
-        """Return what is known as certain only until it was last told, or until ``unless_told``."""
-        since = self.confirmed or unless_told
-        if self.known.current_until is not None or since is None:
+    def known_before(self) -> LastKnown:
+        """Return what is known as certain only until it was last told."""
+        if self.known.current_until is not None or self.confirmed is None:
             return self.known
-        return replace(self.known, current_until=since)
+        return replace(self.known, current_until=self.confirmed)
 
     def doubt(self, since: Moment) -> None:
         """Make what is known uncertain since ``since``, or since it was last confirmed if that was later.

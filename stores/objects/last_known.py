@@ -1,7 +1,7 @@
 """What is known of an object, wherever it comes from: its last good value, and whether that may be outdated.
 
-Every holder keeps this one record of each object, and it alone says how an object is described and what a
-read is answered. The holders decide when their knowledge is certain.
+Every holder keeps this one record of each object, and it alone says how an object is described and what
+followers are told. The holders decide when their knowledge is certain.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from messages.holders import ReadObject
 from messages.objects import (
     HeldObject,
     ObjectAvailability,
     ObjectDescribed,
     ObjectId,
-    ObjectRead,
     ObjectState,
     ObjectValue,
     ReadVerdict,
 )
 from messages.units import Seconds, Timestamp
-from stores.objects.answers import answer_of
 
 _LOOKED_FOR: Final = frozenset({ObjectState.INITIALISING, ObjectState.STOPPED})
 """An object in these states may have come into being since it was last seen to be absent."""
@@ -73,7 +70,7 @@ class LastKnown:
 
     @property
     def availability(self) -> ObjectAvailability:
-        """What a pod gets that reads the object; UNKNOWN also if it was absent when that was last known."""
+        """What a pod gets that wants the object; UNKNOWN also if it was absent when that was last known."""
         if self.value is not None:
             return ObjectAvailability.AVAILABLE
         if self.flaw:
@@ -112,29 +109,6 @@ class LastKnown:
             known_at=None if since is None else since.at,
             reason=reason,
         )
-
-    def answer(
-        self,
-        read: ReadObject,
-        now: Moment,
-        *,
-        reason: str,
-        otherwise: ReadVerdict = ReadVerdict.NOT_SYNCED,
-    ) -> ObjectRead:
-        """Return the answer to ``read``: FOUND, or STALE with its age, or NOT_FOUND, or ``otherwise``.
-
-        ``otherwise`` is the verdict when nothing is known that could be answered. ``reason`` tells people why
-        the verdict is not FOUND.
-        """
-        since = self.current_until
-        age = None if since is None else Seconds(max(0.0, now.at - since.at))
-        if self.value is not None and age is None:
-            return answer_of(read, ReadVerdict.FOUND, value=self.value)
-        if self.value is not None:
-            return answer_of(read, ReadVerdict.STALE, value=self.value, age=age, reason=reason)
-        if self.is_absent:
-            return answer_of(read, ReadVerdict.NOT_FOUND, age=age, reason=reason)
-        return answer_of(read, otherwise, reason=reason)
 
 
 NOTHING_KNOWN: Final = LastKnown()

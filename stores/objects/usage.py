@@ -28,7 +28,7 @@ class Usage:
         self._mark = max(self._mark, mark)
 
     def note_answer(self, mark: Mark, verdict: ReadVerdict) -> None:
-        """Note the verdict that a read for the reference of ``mark`` got."""
+        """Note the verdict that the pod whose reference has ``mark`` was told."""
         if verdict in BEGUN_WITH:
             self.note(mark)
         if verdict is ReadVerdict.NOT_FOUND:
@@ -75,7 +75,7 @@ class JointUsage:
         self._answered.clear()
 
     def note_answer(self, wanted: ObjectId, mark: Mark, verdict: ReadVerdict) -> None:
-        """Note the verdict that a read for the reference of ``mark`` got."""
+        """Note the verdict that the pod whose reference has ``mark`` was told."""
         if verdict in BEGUN_WITH and mark > self.concerned(wanted):
             self._answered[wanted] = mark
 

@@ -1,4 +1,4 @@
-"""Decides when a watched object is listed, watched, left idle and let go, and what its readers are answered.
+"""Decides when a watched object is listed, watched, left idle and let go, and what its followers are told.
 
 The decisions are pure, and about a record that outlives the actor. A method notes each message, ``settle``
 draws the conclusions, and whatever has to be told stays in ``outgoing`` until it was told. So an actor that
@@ -8,7 +8,6 @@ was restarted after a crash needs nothing but the record. The caller passes the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import assert_never
 
 from manifests.versions import is_older
@@ -19,7 +18,6 @@ from messages.holders import (
     HolderIdle,
     HolderIs,
     Mark,
-    ReadObject,
     ReferencesAre,
     StopIfIdle,
     UnprovenUsed,
@@ -37,17 +35,13 @@ from messages.watches import (
 from stores.objects.changes import change_after
 from stores.objects.knowledge import ObjectKnowledge
 from stores.objects.last_known import Moment
-from stores.objects.waiting_reads import WaitingRead
-from stores.objects.watched_reads import (
-    answer_to,
+from stores.objects.watched_values import (
     grace_ends,
     held_object,
     is_proven,
     is_refused,
-    is_ripe,
 )
 from stores.objects.watcher_memory import (
-    AnswerRead,
     AskList,
     Inform,
     StartWatch,
@@ -99,17 +93,6 @@ class WatchedObject:
         memory.letting_go = None if wanted.references else wanted.newest
         memory.told, memory.is_told_idle = None, False
 
-    def take_note(self, note: UnprovenUsed | StopIfIdle) -> None:
-        """Note what pods use, or that the manager asks whether the holder is still idle."""
-        if isinstance(note, UnprovenUsed):
-            self.take_use(note)
-        else:
-            self.take_stop(note)
-
-    def take_stop(self, question: StopIfIdle) -> None:
-        """Note that the manager asks whether the holder is still idle."""
-        self._memory.stop_asked = question.number
-
     def take_use(self, used: UnprovenUsed) -> None:
         """Note that a pod goes on with what was known before it came."""
         self._knowledge.usage.note_answer(used.mark, used.taken.verdict)
@@ -117,10 +100,9 @@ class WatchedObject:
         if missed is not None:
             self._memory.outgoing.append(Inform(missed))
 
-    def take_read(self, read: ReadObject, now: Moment) -> None:
-        """Note a read. It keeps the object from becoming idle, whatever it is answered."""
-        self._memory.reads.add(read, now.at)
-        self._memory.last_used = now.at
+    def take_stop(self, question: StopIfIdle) -> None:
+        """Note that the manager asks whether the holder is still idle."""
+        self._memory.stop_asked = question.number
 
     def take_watched(self, fact: WatchFact, now: Moment) -> None:
         """Note what the watch tells. What was under way when the watch was stopped counts as well."""
@@ -196,15 +178,14 @@ class WatchedObject:
     # What follows from it.
 
     def settle(self, now: Moment) -> None:
-        """Bring watch, list, readers and manager in line with what is known and needed."""
-        memory, rules = self._memory, self._rules
+        """Bring watch, list and manager in line with what is known and needed."""
+        memory = self._memory
         if not memory.references:
             self._let_go()
         elif not memory.can_exist:
             self._note_impossible()
         if memory.is_certain:
             self._knowledge.trust()
-        self._answer(memory.reads.take(lambda each: is_ripe(each, memory, rules, now)), now)
         if memory.references:
             self._hold(now)
             self._ask(now)
@@ -236,12 +217,11 @@ class WatchedObject:
             usage.note_absence()
 
     def give_up(self, now: Moment) -> None:
-        """Answer every read with what is known, and stop the watch, since the actor is being stopped.
+        """Stop the watch, since the actor is being stopped. What is known is uncertain from now on.
 
         The record still says that the object is watched, so that a next life watches it again.
         """
         memory = self._memory
-        self._answer(memory.reads.take(), now)
         if memory.is_watching:
             memory.outgoing.append(StopWatch())
             self._knowledge.doubt(now)
@@ -249,8 +229,8 @@ class WatchedObject:
     def due(self, now: Moment) -> Seconds | None:
         """Return when ``settle`` has to be called next even if no message comes; None if never."""
         memory = self._memory
-        moments = [due for due in (memory.reads.next_due(), memory.late_at) if due is not None]
-        if memory.is_needed and memory.is_forbidden and not is_refused(memory, self._rules, now):
+        moments = [] if memory.late_at is None else [memory.late_at]
+        if memory.looks and memory.is_forbidden and not is_refused(memory, self._rules, now):
             moments.append(grace_ends(memory, self._rules))
         if self._may_become_idle:
             moments.append(Seconds(memory.last_used + self._rules.idle_limit))
@@ -286,7 +266,7 @@ class WatchedObject:
                 self._watch()
             case ObjectState.SYNCED if self._knowledge.known.is_immutable:
                 self._unwatch(ObjectState.IMMUTABLE)
-            case ObjectState.SYNCED if is_idle and not memory.is_needed:
+            case ObjectState.SYNCED if is_idle and not memory.looks:
                 self._unwatch(ObjectState.IDLE)
             case ObjectState.SYNCED if self._is_late(now):
                 memory.late += 1
@@ -347,9 +327,9 @@ class WatchedObject:
 
     @property
     def _may_become_idle(self) -> bool:
-        """Whether something changes when the object is not read until it is idle."""
+        """Whether something changes when nobody wants the object until it is idle."""
         memory = self._memory
-        if memory.is_followed or memory.is_needed:
+        if memory.is_followed or memory.looks:
             return False
         is_resting = memory.state is ObjectState.IMMUTABLE and self._has_no_question
         return memory.state is ObjectState.SYNCED or (is_resting and not memory.is_told_idle)
@@ -362,7 +342,7 @@ class WatchedObject:
     def _may_be_stopped(self, now: Moment) -> bool:
         """Return whether the holder does nothing but wait for somebody who needs the object."""
         memory = self._memory
-        if not memory.references or memory.is_needed:
+        if not memory.references or memory.looks:
             return False
         match memory.state:
             case ObjectState.IDLE:
@@ -375,13 +355,6 @@ class WatchedObject:
     def _is_idle(self, now: Moment) -> bool:
         limit = self._memory.last_used + self._rules.idle_limit
         return not self._memory.is_followed and is_reached(limit, now)
-
-    def _answer(self, reads: Iterable[WaitingRead], now: Moment) -> None:
-        memory = self._memory
-        for _, read, _ in reads:
-            answer = answer_to(read, memory, self._rules, now)
-            self._knowledge.usage.note_answer(read.mark, answer.verdict)
-            memory.outgoing.append(AnswerRead(read.reply_to, answer))
 
     def _tell_idle(self, now: Moment) -> None:
         memory = self._memory

@@ -13,16 +13,13 @@ from messages.objects import (
     ObjectAvailability,
     ObjectDescribed,
     ObjectId,
-    ObjectRead,
     ObjectState,
 )
-from messages.port import Port
 from messages.units import Seconds
 from stores.objects.forbidden import FORBIDDEN_GRACE
 from stores.objects.knowledge import ObjectKnowledge
 from stores.objects.last_known import Moment
 from stores.objects.paths import can_exist
-from stores.objects.waiting_reads import WaitingReads
 
 NO_SUCH_NAME: Final = "no object can have this name"
 
@@ -43,7 +40,7 @@ class WatcherRules:
     """All limits of a watcher."""
 
     idle_limit: Seconds
-    """The watch of an object is stopped when nobody has read it for so long. From ``idle_limit_for``."""
+    """The watch of an object is stopped when nobody has followed it for so long. From ``idle_limit_for``."""
     open_within: Delay
     """A failing watch that has listed and is not open by then is asked for anew: the failure may be that of
     an earlier watch, told while that one was being stopped. Each further attempt waits longer, since a node
@@ -79,20 +76,13 @@ class AskList(NamedTuple):
     mark: Mark
 
 
-class AnswerRead(NamedTuple):
-    """Answer a read."""
-
-    reply_to: Port[ObjectRead]
-    answer: ObjectRead
-
-
 class Inform(NamedTuple):
     """Tell the manager a fact."""
 
     fact: HolderFact | ChangeMissed
 
 
-Effect: TypeAlias = StartWatch | StopWatch | AskList | AnswerRead | Inform
+Effect: TypeAlias = StartWatch | StopWatch | AskList | Inform
 
 
 @dataclass(slots=True)
@@ -114,8 +104,7 @@ class WatcherMemory:
     newest_at: Seconds = Seconds(0.0)
     is_followed: bool = False
     last_used: Seconds = Seconds(0.0)
-    """When it was last read or newly referenced, or the last follower went."""
-    reads: WaitingReads = field(default_factory=WaitingReads)
+    """When a look was last wanted, when it was newly referenced, or when the last follower went."""
     wanted: int = 0
     """The number of the last look that a follower wants; 0 while nobody follows the object's level."""
     looks: dict[int, Mark] = field(default_factory=dict)
@@ -154,11 +143,6 @@ class WatcherMemory:
         """Know nothing at first."""
         self.can_exist = can_exist(self.object)
         self.forget()
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether anybody waits to hear of the object."""
-        return bool(self.reads or self.looks)
 
     def note_wanted(self, wanted: int) -> bool:
         """Note the last look that a follower wants, for the newest mark. Return whether it is another one."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from messages.objects import ObjectRead, ReadVerdict
+from messages.objects import ReadVerdict
 from messages.pods import JsonObject
 from stores.objects.node_ttl import NODE_TTL
 from tests.support.agent.joined_agent import NODE_NAME, Onlooker
@@ -28,6 +28,7 @@ from tests.support.agent.joined_objects import (
 from tests.support.agent.joined_values import Insider, insider
 from tests.support.agent.process import eventually
 from tests.support.cluster.cluster import Cluster
+from tests.support.objects.reader import Answer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -78,7 +79,7 @@ class FirstReads:
     def __init__(self, onlooker: Onlooker, reader: Insider) -> None:
         self._onlooker = onlooker
         self._reader = reader
-        self.answers: list[ObjectRead] = []
+        self.answers: list[Answer] = []
         self.took: list[float] = []
         """Seconds, from the moment at which the API server has said that the pod is bound."""
 
@@ -119,13 +120,13 @@ def test_a_read_waits_for_the_permission_that_comes_with_the_binding(
     with insider(folder, cluster.kubeconfig()) as reader:
         eventually(reader.is_connected)  # after five seconds of refusals a read has failed
         # The agent is so early here that the Node authorizer cannot know of the pod.
-        answers = reader.begin_to_read(pod, "db")
+        reader.begin_to_read(pod, "db")
         eventually(lambda: reader.forbidden() >= 2)
-        answers.expect_silence()
+        assert reader.answers() == []
 
         bind(onlooker, "web")
         began = time.monotonic()
-        (answer,) = eventually(answers.drain)
+        (answer,) = eventually(reader.answers)
         print(f"read {time.monotonic() - began:.3f} s after the binding")  # noqa: T201  # for people
     assert (answer.verdict, answer.age) == (ReadVerdict.FOUND, None)
     assert answer.value is not None

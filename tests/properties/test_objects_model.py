@@ -21,7 +21,6 @@ from typing_extensions import override
 from kernel import Key
 from messages.objects import (
     ObjectKind,
-    ObjectRead,
     ObjectValue,
     ReadVerdict,
     RegisterPod,
@@ -31,6 +30,7 @@ from messages.pods import Pod
 from tests.support.builders import edited
 from tests.support.canary import LOOKOUT, hidden, revealed
 from tests.support.objects.administrators import NAMESPACE
+from tests.support.objects.reader import Answer
 from tests.support.objects.stores import Store, object_world
 
 FIXED = "fixed"
@@ -141,10 +141,12 @@ class ObjectsModel(RuleBasedStateMachine):
         """It waits for what is of its own time."""
         self.world.api.watches.pause()
         self.list_pod(self.pod(name, self.new_uid(), {secret}))
-        answers = self.world.begins_to_read(self.listed[name], secret)
+        self.world.begins_to_read(self.listed[name], secret)
         self.world.api.watches.resume()
         self.world.play.settle()
-        self.check(answers.next(), self.past[secret][-1:])
+        (answer,) = self.world.answers()
+        assert answer.is_fresh
+        self.check(answer, self.past[secret][-1:])
 
     @rule(seconds=st.sampled_from([0.5, 61.0, IDLE_LIMIT + 1.0]))
     def time_passes(self, seconds: float) -> None:
@@ -318,10 +320,11 @@ class ObjectsModel(RuleBasedStateMachine):
     def read(self, uid: str, secret: str) -> None:
         since = self.since.get((uid, secret))
         may_rest = self.rests(secret)
-        if since is not None:
-            self.used[secret] = self.world.play.clock.monotonic()
         answer = self.world.read(self.known[uid], secret)
-        assert (answer.verdict is ReadVerdict.NOT_REGISTERED) == (since is None)
+        if secret in self.referenced():
+            self.used[secret] = self.world.play.clock.monotonic()
+        is_unknown = answer.verdict is ReadVerdict.NOT_REGISTERED
+        assert is_unknown == (secret not in self.referenced())
         LOOKOUT.look("an answer", repr(answer))
         if since is not None:
             self.check(answer, self.past[secret][since:], may_rest=may_rest)
@@ -331,17 +334,19 @@ class ObjectsModel(RuleBasedStateMachine):
         now = self.world.play.clock.monotonic()
         return secret in self.used and now >= self.used[secret] + IDLE_LIMIT
 
-    def check(
-        self, answer: ObjectRead, states: list[str | None], *, may_rest: bool = False
-    ) -> None:
+    def check(self, answer: Answer, states: list[str | None], *, may_rest: bool = False) -> None:
         """Fail if an answer is not what may be said of a Secret that was in these states since."""
         verdict, found = answer.verdict, _version(answer.value)
         assert verdict is not ReadVerdict.STALE or (answer.age is not None and answer.age >= 0)
         assert verdict is not ReadVerdict.FOUND or answer.age is None
-        if answer.age is None and verdict in {ReadVerdict.FOUND, ReadVerdict.NOT_FOUND}:
+        if (
+            answer.is_fresh
+            and answer.age is None
+            and verdict in {ReadVerdict.FOUND, ReadVerdict.NOT_FOUND}
+        ):
             assert found in states
             assert self.is_lagging or found == states[-1]
-            assert self.is_lagging or not self.is_away or answer.name == FIXED
+            assert self.is_lagging or not self.is_away or answer.object.name == FIXED
         else:
             assert may_rest or not self.is_at_rest
 

@@ -1,7 +1,7 @@
 """A watched object in a world where everything lags, fails, crashes and comes in any order.
 
-Whatever happens: a read is answered once and in time, what is current is no older than its reference, the
-watch is there exactly when it is needed, and in the end everybody knows what the API server has.
+Whatever happens: what a look proves is no older than the newest reference, the watch is there exactly when it
+is needed, and in the end everybody knows what the API server has.
 """
 
 from __future__ import annotations
@@ -18,25 +18,22 @@ from messages.holders import (
     HolderFact,
     HolderIdle,
     Mark,
-    ReadObject,
     ReferencesAre,
     StopIfIdle,
 )
 from messages.objects import (
     Change,
     ChangeMissed,
+    HeldObject,
     ObjectChanged,
-    ObjectRead,
     ObjectState,
     ObjectValue,
     ReadVerdict,
 )
-from messages.pods import PodUid
 from messages.units import Seconds, Timestamp
 from stores.objects.last_known import Moment
 from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
-    AnswerRead,
     AskList,
     Effect,
     Inform,
@@ -46,7 +43,6 @@ from stores.objects.watcher_memory import (
     WatcherRules,
 )
 from tests.support.canary import revealed
-from tests.support.kernel.probe import Probe
 from tests.support.objects.watcher_stage import WANTED
 from tests.support.worlds.watched import AWAY, Keeper, Listing, Server
 
@@ -70,9 +66,13 @@ class WatchedObjectModel(RuleBasedStateMachine):
         """Marks of those that reference the object, and the state of the server at that time."""
         self.newest = 0
         self.is_followed = False
-        self.waiting: dict[int, tuple[int, int, float]] = {}
-        """Reads by their number: mark, the state that is old enough for it, and the deadline."""
-        self.reads = 0
+        self.newest_at = 0
+        """The state of the server when the newest reference came."""
+        self.waiting: dict[int, int] = {}
+        """The looks that followers want by their numbers, with the state that is new enough for each."""
+        self.looks = 0
+        self.wanted = 0
+        """The number of the last one; 0 while nobody follows the level."""
         self.told: ObjectChanged | None = None
         """The last change, which says what the manager takes the object for."""
         self.questions = 0
@@ -103,7 +103,8 @@ class WatchedObjectModel(RuleBasedStateMachine):
         """From a backup: every connection is cut, and what was promised before is void."""
         self.server.restore(back)
         self.pods = dict.fromkeys(self.pods, 0)
-        self.waiting = {read: (mark, 0, due) for read, (mark, _, due) in self.waiting.items()}
+        self.newest_at = 0
+        self.waiting = dict.fromkeys(self.waiting, 0)
         self.keeper.lists = type(self.keeper.lists)(
             Listing(asked.mark) for asked in self.keeper.lists
         )
@@ -192,7 +193,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
     @rule()
     def a_pod_references_it(self) -> None:
         self.newest += 1
-        self.pods[self.newest] = self.server.index
+        self.pods[self.newest] = self.newest_at = self.server.index
         self.tell_references()
 
     @precondition(lambda self: self.pods)
@@ -208,9 +209,19 @@ class WatchedObjectModel(RuleBasedStateMachine):
         self.tell_references()
 
     @precondition(lambda self: self.pods)
-    @rule(data=st.data(), within=st.sampled_from([0.0, 1.0, 30.0]))
-    def it_is_read(self, data: st.DataObject, within: float) -> None:
-        self.read(data.draw(st.sampled_from(sorted(self.pods))), within)
+    @rule()
+    def a_follower_wants_a_look(self) -> None:
+        self.looks += 1
+        self.wanted = self.looks
+        self.waiting[self.wanted] = self.newest_at
+        self.tell_references()
+
+    @precondition(lambda self: self.wanted)
+    @rule()
+    def nobody_follows_the_level_any_more(self) -> None:
+        self.wanted = 0
+        self.waiting.clear()
+        self.tell_references()
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 10.0, 61.0]))
     def time_passes(self, seconds: float) -> None:
@@ -219,8 +230,6 @@ class WatchedObjectModel(RuleBasedStateMachine):
             self.time = max(self.time, due)
             self.settle()
         self.time = target
-        late = [number for number, (_, _, due) in self.waiting.items() if due < target - 0.1]
-        assert late == []
 
     @rule(over=st.sampled_from(["nothing", "a fact", "an answer"]))
     def it_crashes(self, over: str) -> None:
@@ -237,7 +246,6 @@ class WatchedObjectModel(RuleBasedStateMachine):
         """Its supervisor failed. What is on the wire waits for the next life."""
         self.watched.give_up(self.now)
         self.carry_out()
-        assert self.waiting == {}
         assert not self.keeper.is_watching
         self.watched = WatchedObject(self.memory, RULES)
         self.watched.revive(self.now)
@@ -246,7 +254,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
     @rule()
     def its_manager_stops_it_if_it_is_idle_and_it_lives_again_when_it_is_needed(self) -> None:
         self.questions += 1
-        self.watched.take_note(StopIfIdle(number=self.questions))
+        self.watched.take_stop(StopIfIdle(number=self.questions))
         self.settle()
         if self.idle == self.questions:
             self.keeper.wire.clear()
@@ -256,12 +264,12 @@ class WatchedObjectModel(RuleBasedStateMachine):
     @precondition(lambda self: self.pods)
     @rule()
     def everything_comes_to_rest(self) -> None:
-        mark = max(self.pods)
-        self.read(mark, 1000.0)
+        self.a_follower_wants_a_look()
         for _ in range(15):
             self.come_closer_to_rest()
+        assert self.waiting == {}
         # It may have become idle over a list that was lost.
-        self.read(mark, 0.0)
+        self.a_follower_wants_a_look()
         for _ in range(3):
             self.come_closer_to_rest()
         assert self.waiting == {}
@@ -311,28 +319,23 @@ class WatchedObjectModel(RuleBasedStateMachine):
 
     def tell_references(self) -> None:
         wanted = ReferencesAre(
-            references=len(self.pods), newest=Mark(self.newest), is_followed=self.is_followed
+            references=len(self.pods),
+            newest=Mark(self.newest),
+            is_followed=self.is_followed,
+            wanted=self.wanted,
         )
+        if not self.pods:
+            self.waiting.clear()  # its manager tells them that no pod references it
         self.watched.take_references(wanted, self.now)
-        self.settle()
-
-    def read(self, mark: int, within: float) -> None:
-        self.reads += 1
-        self.waiting[self.reads] = (mark, self.pods[mark], self.time + within)
-        read = ReadObject(
-            object=WANTED,
-            mark=Mark(mark),
-            pod=PodUid("pod"),
-            reply_to=Probe[ObjectRead](),
-            ref=self.reads,
-            within=Seconds(within),
-        )
-        self.watched.take_read(read, self.now)
         self.settle()
 
     def settle(self) -> None:
         self.watched.settle(self.now)
         self.carry_out()
+        held = self.watched.held(self.now)
+        for look in [each for each in self.waiting if each <= self.memory.looked]:
+            assert held is not None
+            self.check(held, self.waiting.pop(look))
 
     def carry_out(self) -> None:
         while self.memory.outgoing:
@@ -347,33 +350,27 @@ class WatchedObjectModel(RuleBasedStateMachine):
                 self.keeper.unwatch()
             case AskList(mark=mark):
                 self.keeper.lists.append(Listing(mark))
-            case AnswerRead(answer=answer):
-                self.check(answer)
             case Inform(fact=fact):
                 assert not isinstance(fact, ChangeMissed), "no value was used that was not proven"
                 self.note(fact)
 
-    def check(self, answer: ObjectRead) -> None:
-        assert isinstance(answer.ref, int)
-        _, since, _ = self.waiting.pop(answer.ref)
+    def check(self, held: HeldObject, since: int) -> None:
         states = self.server.past[since:]
-        match answer.verdict:
+        match held.verdict:
             case ReadVerdict.FOUND:
-                assert answer.value is not None
-                assert answer.age is None
-                index = _index_of(answer.value)
+                assert held.value is not None
+                assert held.is_current
+                index = _index_of(held.value)
                 # The state of that number, or one that was restored from it.
                 documents = [state.document for state in states if state.document]
                 assert index in [_index_in(document) for document in documents]
-            case ReadVerdict.NOT_FOUND if answer.age is None:
+            case ReadVerdict.NOT_FOUND if held.is_current:
                 assert not all(state.document for state in states)
             case ReadVerdict.STALE:
-                assert answer.age is not None
-                assert answer.age >= 0
-            case ReadVerdict.NOT_REGISTERED:
-                assert not self.pods
+                assert held.known_at is not None
+                assert held.known_at <= self.time
             case _:
-                assert answer.value is None
+                assert held.value is None
 
     def note(self, fact: HolderFact | ChangeMissed) -> None:
         assert not isinstance(fact, HolderBegan), "that is the actor's to tell"

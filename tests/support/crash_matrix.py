@@ -3,8 +3,8 @@
 A story is a list of actions on a ``World``: an agent, or a part of one, and what is outside of it. It first
 runs without a crash. Then it runs with a crash of each victim after each step of the schedule, and with a
 crash in place of each message that a victim handles, and after it. Every run must have the same outcome,
-and lose nothing that the run without a crash keeps. Every actor of the tree is a victim, and so is every
-dynamic child from the moment that it is started.
+and lose nothing that the run without a crash keeps. Every actor of the tree but the test's own is a victim,
+and so is every dynamic child from the moment that it is started.
 """
 
 from __future__ import annotations
@@ -143,6 +143,9 @@ class World(ABC):
     """Messages that are never replaced by a crash: subscriptions and the like. They are told once, and
     recorded by the first thing that their handler does."""
 
+    players: ClassVar[tuple[Key[Any], ...]] = ()
+    """Actors of the test, which are in the tree and no victims."""
+
     def __init__(self, run: StoryRun, tree: SupervisorSpec) -> None:
         # For the backoff's jitter, which must not differ between two runs.
         random.seed(run.seed)
@@ -212,6 +215,8 @@ class World(ABC):
             return replace(spec, children=tuple(map(self._with_victims, spec.children)))
         if isinstance(spec, DynamicSpec):
             return spec  # its children are made victims by its ``_port_of_victims``
+        if spec.key in self.players:
+            return spec
         if spec.key not in self.victims:
             self.victims.append(spec.key)
         return replace(spec, factory=partial(self._make_victim, spec))

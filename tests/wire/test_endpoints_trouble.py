@@ -239,7 +239,7 @@ SECRETS = ObjectsDescribed(
     pods=1,
     changes={},
     decisions={},
-    reads=0,
+    looks=0,
 )
 CONFIG_MAPS = replace(SECRETS, kind=ObjectKind.CONFIG_MAP, objects=())
 WATCHES = WatchesDescribed(watches=(), connections=1, streams=2, reconnects={}, requests={})

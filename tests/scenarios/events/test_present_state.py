@@ -91,7 +91,7 @@ def objects_are(kind: ObjectKind, *objects: ObjectDescribed) -> ObjectsDescribed
         pods=0,
         changes={},
         decisions={},
-        reads=0,
+        looks=0,
     )
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from actors.objects.local_files import LOCAL_OBJECTS
 from kernel import Runtime
 from messages.holders import NO_MARK, HolderIs
 from messages.objects import (
@@ -212,10 +211,8 @@ def test_asked_before_the_first_look_it_tells_all_after_it(path: Path) -> None:
 def test_a_read_is_answered_with_the_value(files: LocalObjectsStage) -> None:
     files.put("db.yaml", secret_text("db"))
     (changed,) = files.changes()
-    files.asks(secret_id("db"), ref=("a", 7))
-    answer = files.answers.next()
-    assert (answer.kind, answer.pod, answer.name) == (ObjectKind.SECRET, "pod", "db")
-    assert (answer.verdict, answer.ref, answer.age) == (ReadVerdict.FOUND, ("a", 7), None)
+    answer = files.reads(secret_id("db"))
+    assert (answer.verdict, answer.age) == (ReadVerdict.FOUND, None)
     assert answer.value is not None
     assert answer.value.data == {"password": CANARY.encode()}
     assert answer.value.uid == changed.uid
@@ -241,39 +238,27 @@ def test_a_broken_object_that_never_was_good_is_unusable(files: LocalObjectsStag
     assert CANARY not in repr(answer)
 
 
-def test_each_of_many_reads_is_answered(files: LocalObjectsStage) -> None:
-    files.put("db.yaml", secret_text("db"))
-    files.play.tell_all(
-        LOCAL_OBJECTS, files.read(secret_id("db"), ref=1), files.read(secret_id("db"), ref=2)
-    )
-    assert [answer.ref for answer in files.answers.drain()] == [1, 2]
-
-
 def test_before_the_first_listing_a_read_waits_for_it(path: Path) -> None:
     write_just_now(path / "app.yaml", config_map_text("app"))
     with local_objects_stage(path) as files:
         files.asks(config_map_id("app"), within=1.0)
-        files.answers.expect_silence()
+        assert files.answers() == []
         files.play.advance(0.3)
-        assert files.answers.next().verdict is ReadVerdict.FOUND
+        (answer,) = files.answers()
+        assert answer.verdict is ReadVerdict.FOUND
 
 
 def test_a_read_waits_no_longer_than_it_may(tmp_path: Path) -> None:
     path = tmp_path / "circle"
     path.symlink_to(path)  # cannot be read, so there is no listing
     with local_objects_stage(path) as files:
-        files.asks(secret_id("db"), within=3.0, ref="patient")
-        files.asks(secret_id("db"), within=1.0, ref="hasty")
+        files.asks(secret_id("db"), within=1.0)
         files.play.advance(0.99)
-        files.answers.expect_silence()
+        assert files.answers() == []
         files.play.advance(0.02)
-        answer = files.answers.next()
-        assert (answer.verdict, answer.ref) == (ReadVerdict.NOT_SYNCED, "hasty")
+        (answer,) = files.answers()
+        assert answer.verdict is ReadVerdict.NOT_SYNCED
         assert "cannot be read" in answer.reason
-        files.play.advance(1.9)
-        files.answers.expect_silence()
-        files.play.advance(0.2)
-        assert files.answers.next().ref == "patient"
 
 
 def test_a_missing_directory_holds_nothing_and_may_come_later(

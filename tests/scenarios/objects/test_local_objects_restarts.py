@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typing_extensions import override
 
 from actors.objects.local_files import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
 from files.watching.inotify import InotifyWatch
-from kernel import Backoff, Level, SupervisorSpec, Threads, isolated
-from messages.holders import HolderIs, ReadObject
-from messages.objects import Change, HeldObject, ObjectId, ObjectKind, ReadVerdict
+from kernel import Backoff, BaseActor, SupervisorSpec, Threads, isolated
+from messages.holders import HolderIs, LocalReferencesAre
+from messages.objects import Change, ObjectKind, ReadVerdict
 from messages.sources import Verdict
 from messages.units import Seconds
 from tests.support.crash_matrix import Matrix, Observations, Outcome, StoryRun, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
+from tests.support.kernel.stage import Stage
 from tests.support.objects.local_objects_stage import (
+    OWNERS,
     LocalObjectsStage,
+    LocalReaders,
     Managers,
     config_map_id,
     config_map_text,
@@ -28,6 +32,7 @@ from tests.support.objects.local_objects_stage import (
     secret_text,
     write_just_now,
 )
+from tests.support.objects.reader import READER
 
 BROKEN = "kind: Secret\nstringData: ["
 
@@ -76,10 +81,10 @@ def test_who_waits_for_an_answer_gets_it_from_the_next_life(path: Path) -> None:
     with local_objects_stage(path) as files:
         files.asks(config_map_id("app"), within=5.0)
         files.goes_down()
-        files.answers.expect_silence()
+        assert files.answers() == []
         files.recovers()
-        assert files.answers.next().verdict is ReadVerdict.FOUND
-        files.answers.expect_silence()
+        (answer,) = files.answers()
+        assert answer.verdict is ReadVerdict.FOUND
 
 
 def test_who_waits_for_an_answer_waits_no_longer_for_a_crash(tmp_path: Path) -> None:
@@ -89,7 +94,8 @@ def test_who_waits_for_an_answer_waits_no_longer_for_a_crash(tmp_path: Path) -> 
         files.asks(secret_id("db"), within=1.0)
         files.crashes()
         files.play.advance(0.5)
-        assert files.answers.next().verdict is ReadVerdict.NOT_SYNCED
+        (answer,) = files.answers()
+        assert answer.verdict is ReadVerdict.NOT_SYNCED
 
 
 # --- by real notifications: time stands still, so no scan can find anything -----------------------------
@@ -133,38 +139,43 @@ class LocalWorld(World):
 
     pause = 0.5
     in_the_end = 3.0
-    taken_at_once = (ReadObject,)
+    taken_at_once = (LocalReferencesAre,)
+    players = (READER, *OWNERS.values())
 
     def __init__(self, run: StoryRun) -> None:
         watches, managers, memory = FakeDirectoryWatches(), Managers(), LocalMemory()
-        levels: dict[ObjectKind, Level[ObjectId, HeldObject]] = {
-            kind: Level() for kind in ObjectKind
-        }
+        readers = LocalReaders()
         rules = LocalObjectsRules(path=run.folder, check_frequency=Seconds(2.0))
+
+        def holder() -> LocalObjects:
+            return LocalObjects(rules, managers, readers.levels, memory, watches)
+
         tree = SupervisorSpec(
             name="root",
             backoff=Backoff(initial=Seconds(0.1), cap=Seconds(1.0)),
             children=(
-                isolated(
-                    LOCAL_OBJECTS, lambda: LocalObjects(rules, managers, levels, memory, watches)
-                ),
+                isolated(LOCAL_OBJECTS, holder),
+                *(isolated(key, partial(self._make, make)) for key, make in readers.actors()),
             ),
         )
         super().__init__(run, tree)
-        self.files = LocalObjectsStage(self.play, run.folder, watches, managers, levels)
+        self.files = LocalObjectsStage(self.play, run.folder, watches, managers, readers)
+
+    def _make(self, make: Callable[[Stage], BaseActor[Any]]) -> BaseActor[Any]:
+        return make(self.play)
 
     @override
     def _outcome(self) -> Outcome:
         facts = [fact for kind in ObjectKind for fact in self.files.facts(kind)]
         changes = [fact.changed for fact in facts if fact.changed is not None]
-        reads = self.files.answers.drain()
+        reads = self.files.answers()
         observed: Observations = {
             "how the objects are": {
                 (each.object, each.uid, each.is_known, bool(each.error))
                 for each in {fact.described.object: fact.described for fact in facts}.values()
             },
             "what changed": {(each.object, each.change, each.keys) for each in changes},
-            "who was answered": {(read.ref, read.verdict) for read in reads},
+            "who was answered": {(read.object, read.verdict) for read in reads},
             "the verdicts": self.files.described().manifests,
         }
         return Outcome(observed)
@@ -181,7 +192,7 @@ def remove(name: str, world: LocalWorld) -> None:
 
 
 def ask(name: str, world: LocalWorld) -> None:
-    world.files.asks(secret_id(name), ref=name)
+    world.files.asks(secret_id(name))
 
 
 def list_all(world: LocalWorld) -> None:

@@ -186,33 +186,3 @@ class TestCrashes:
         assert followed.asked() == [CACHED]
         followed.crashes()
         assert followed.asked_after(0.2) == [[CACHED]]
-
-
-class TestStopping:
-    """What becomes of reads that wait when a fetcher is stopped."""
-
-    def test_they_are_answered_with_what_is_known(self, followed: FetcherStage) -> None:
-        followed.api.calls.hold()
-        followed.reads(mark=2, within=60.0)
-        followed.stops()
-        answer = followed.reader.next()
-        assert (answer.verdict, answer.reason) == (ReadVerdict.STALE, "it is being stopped")
-
-    @pytest.mark.parametrize("mode", list(FetchMode), ids=lambda mode: mode.name)
-    def test_or_that_nothing_is(self, mode: FetchMode) -> None:
-        with fetcher_stage(mode=mode) as stage:
-            stage.refers()
-            stage.api.calls.hold()
-            stage.reads(within=60.0)
-            stage.stops()
-            assert stage.answers() == ["not_synced"]
-
-    def test_one_that_came_after_the_object_was_let_go_is_not_registered(
-        self, followed: FetcherStage
-    ) -> None:
-        followed.refers(0)
-        followed.api.calls.hold()
-        followed.reads(within=60.0)
-        assert followed.answers() == []
-        followed.stops()
-        assert followed.answers() == ["not_registered"]

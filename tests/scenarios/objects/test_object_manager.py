@@ -103,7 +103,6 @@ def test_pods_of_one_name_and_different_uids_are_two(manager: ManagerStage) -> N
     manager.tell(RegisterPod(pod=old), RegisterPod(pod=new), UnregisterPod(pod=old.uid))
     assert manager.counts() == {"db": 1}
     assert manager.reads(new, "db").verdict is ReadVerdict.FOUND
-    assert manager.reads(old, "db").verdict is ReadVerdict.NOT_REGISTERED
 
 
 def test_an_object_that_one_pod_drops_and_another_takes_up_in_one_batch_keeps_its_holder(
@@ -155,8 +154,8 @@ def test_a_pod_that_becomes_static_reads_local_files_from_there_on(manager: Mana
     moved = PodChange(op=Op.UPDATE, pod=needing("web", "db", source=FILE))
     manager.tell(PodsChanged(source=FILE, changes=(moved,)))
     assert manager.holders() == []
-    manager.reads(WEB, "db")
-    assert [read.object for read in manager.files.reads] == [LOCAL_DB]
+    manager.reads(needing("web", "db", source=FILE), "db")
+    assert manager.files.looked == [LOCAL_DB]
 
 
 # --- registering by hand ------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from tests.support.crash_matrix import Action, Matrix, Outcome, StoryRun, World
 from tests.support.kernel.probe import Probe
 from tests.support.objects.manager_players import Say, changed, holder_key, needing, news_of, secret
 from tests.support.objects.manager_stage import ManagerStage
+from tests.support.objects.reader import READER
 
 DB, TLS = secret("db"), secret("tls")
 WEB = needing("web", "db", hook="restart")
@@ -46,6 +47,7 @@ class ManagerWorld(World):
 
     pause: ClassVar[float] = 1.0
     in_the_end: ClassVar[float] = 40.0
+    players = (READER,)
     taken_at_once: ClassVar[tuple[type, ...]] = (
         *(RegisterPod, UnregisterPod, FollowObjects, Subscribe, HolderIs, ReferencesAre),
         Say,  # the test's own hand

@@ -6,29 +6,17 @@ import pytest
 
 from messages.holders import HolderDone, Mark
 from messages.objects import (
-    GetObject,
-    ObjectRead,
     ReadVerdict,
     RegisterPod,
     UnregisterPod,
 )
 from messages.pods import API
-from messages.units import Seconds
-from tests.support.kernel.probe import Probe
 from tests.support.objects.manager_players import changed, holder_key, needing, news_of, secret
 from tests.support.objects.manager_stage import ManagerStage, manager_stage
 
 DB = secret("db")
 WEB, SHOP = needing("web", "db"), needing("shop", "db", "tls")
 LET_GO = HolderDone(object=DB, newest=Mark(1))
-
-
-def needed_again(slow: ManagerStage) -> Probe[ObjectRead]:
-    """Have a pod come while a holder lets go; return somebody who reads."""
-    slow.serves(API, WEB)
-    slow.serves(API)
-    slow.serves(API, SHOP)
-    return Probe()
 
 
 def test_a_holder_is_stopped_once_it_has_let_go_and_not_before(slow: ManagerStage) -> None:
@@ -56,68 +44,29 @@ def test_a_reference_that_comes_while_a_holder_lets_go_is_told_when_it_has(
     slow.serves(API)
     slow.heard(DB)
 
-    # One that reads it waits too: the holder would say that it is not registered.
+    # One that follows it waits too: the holder would say that it is not registered.
     slow.serves(API, SHOP)
-    reader: Probe[ObjectRead] = Probe()
-    slow.tell(GetObject(pod=SHOP.uid, name="db", reply_to=reader))
-    reader.expect_silence()
+    slow.begins_to_read(SHOP, "db")
+    assert slow.answers() == []
     assert slow.heard(DB) == []
 
     slow.says(LET_GO)
-    assert slow.heard(DB) == ["1 at 2"]
-    assert reader.next().verdict is ReadVerdict.FOUND
+    assert slow.heard(DB)[0] == "1 at 2, followed"
+    (answer,) = slow.answers()
+    assert (answer.verdict, answer.is_fresh) == (ReadVerdict.FOUND, True)
     assert slow.records[DB].lives == 1
     assert slow.made == ["db", "tls"]
 
 
-def test_a_read_that_waits_for_a_holder_that_is_not_needed_any_more_is_answered(
-    slow: ManagerStage,
-) -> None:
-    reader = needed_again(slow)
-    slow.tell(GetObject(pod=SHOP.uid, name="db", reply_to=reader))
+def test_who_waits_for_a_holder_that_is_not_needed_any_more_is_told_so(slow: ManagerStage) -> None:
+    slow.serves(API, WEB)
+    slow.serves(API)
+    slow.serves(API, SHOP)
+    slow.begins_to_read(SHOP, "db")
     slow.serves(API)
     slow.says(LET_GO)
-    assert reader.next().verdict is ReadVerdict.NOT_REGISTERED
-
-
-def test_what_a_read_waited_for_a_holder_that_lets_go_is_taken_off_what_it_may_wait(
-    slow: ManagerStage,
-) -> None:
-    reader = needed_again(slow)
-    slow.tell(
-        GetObject(pod=SHOP.uid, name="db", reply_to=reader, within=Seconds(1.0)),
-        GetObject(pod=SHOP.uid, name="db", reply_to=reader, within=Seconds(0.2)),
-    )
-    slow.play.advance(0.4)
-    # The other has waited as long as it may.
-    assert reader.next().verdict is ReadVerdict.NOT_SYNCED
-    slow.says(LET_GO)
-    assert [read.within for read in slow.records[DB].reads] == pytest.approx([0.6])
-
-
-def test_a_read_that_waits_for_a_holder_that_lets_go_is_answered_in_time(
-    slow: ManagerStage,
-) -> None:
-    """Its holder is perhaps down, and takes seconds to come back."""
-    reader = needed_again(slow)
-    slow.tell(
-        GetObject(pod=SHOP.uid, name="db", reply_to=reader, ref="patient", within=Seconds(3.0)),
-        GetObject(pod=SHOP.uid, name="db", reply_to=reader, ref="hasty"),
-    )
-    slow.play.advance(0.9)
-    reader.expect_silence()
-    slow.play.advance(0.2)
-    (hasty,) = reader.drain()
-    assert (hasty.ref, hasty.verdict) == ("hasty", ReadVerdict.NOT_SYNCED)
-    assert hasty.reason
-    # The manager is not who forgets the other.
-    slow.crashes()
-    slow.play.advance(1.0)
-    (patient,) = reader.drain()
-    assert (patient.ref, patient.verdict) == ("patient", ReadVerdict.NOT_SYNCED)
-    slow.says(LET_GO)
-    reader.expect_silence()
-    assert slow.reads(SHOP, "db").verdict is ReadVerdict.FOUND
+    (answer,) = slow.answers()
+    assert answer.verdict is ReadVerdict.NOT_REGISTERED
 
 
 def test_references_that_come_and_go_while_a_holder_lets_go_are_not_told(

@@ -90,7 +90,7 @@ def test_one_that_says_twice_that_it_is_idle_is_stopped_by_the_last_answer(
 def test_a_read_starts_it_again_and_is_answered(idle: ManagerStage) -> None:
     assert idle.reads(WEB, "db").verdict is ReadVerdict.FOUND
     assert idle.holders() == [HOLDER]
-    assert idle.heard(DB)[0] == "1 at 1"
+    assert idle.heard(DB)[0] == "1 at 1, followed"
     assert idle.records[DB].lives == 2
     # It goes on with what it knew.
     assert idle.made == ["db"]
@@ -124,7 +124,7 @@ def test_a_reference_that_goes_starts_nothing_as_long_as_another_is_left(
     assert manager.described().references == 1
     manager.heard(DB)
     manager.reads(SHOP, "db")
-    assert manager.heard(DB)[0] == "1 at 2"
+    assert manager.heard(DB)[0] == "1 at 2, followed"
 
 
 def test_the_last_reference_starts_it_so_that_it_lets_go_in_order(idle: ManagerStage) -> None:

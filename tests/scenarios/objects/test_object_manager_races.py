@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any
 
 import pytest
@@ -19,11 +18,9 @@ from kernel import ChildSpec
 from messages.objects import (
     DescribeObjects,
     FollowObjects,
-    GetObject,
     ObjectFact,
     ObjectId,
     ObjectManagerMessage,
-    ObjectRead,
     ObjectsDescribed,
     ReadVerdict,
     RegisterPod,
@@ -34,10 +31,12 @@ from messages.units import Seconds
 from settings.cluster import ChangeDetection
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.kernel.probe import Probe
-from tests.support.objects.manager_players import needing
+from tests.support.objects.manager_players import needing, secret
 from tests.support.objects.manager_stage import ManagerStage
+from tests.support.objects.reader import READER, Read
 from tests.support.objects.settings import cluster_settings
 
+DB = secret("db")
 WEB = needing("web", "db")
 SHOP = needing("shop", "db")
 HOLDER = "objects/secrets/default/db"
@@ -64,6 +63,7 @@ class RealHolders(ManagerStage):
         self.api.store.add(DOCUMENT)
         settings = cluster_settings(detection)
         self._objects = ObjectTree(settings, self.play.port, ObjectEdges(api=self._api_ports))
+        self.level = self._objects.levels[self.kind]
 
     def _api_ports(self) -> ApiPorts:
         return ApiPorts(
@@ -109,10 +109,10 @@ def test_what_is_referenced_in_the_end_is_held_and_read(
     with on(detection, seed) as manager:
         manager.tells_at_random(*COMES_AND_GOES, REGISTER)
         assert manager.holders() == ["objects/secrets/default/db"]
-        reader: Probe[ObjectRead] = Probe()
-        manager.tell(GetObject(pod=WEB.uid, name="db", reply_to=reader))
+        manager.begins_to_read(WEB, "db")
         manager.play.advance(1.0)
-        assert reader.next().verdict is ReadVerdict.FOUND
+        (answer,) = manager.answers()
+        assert answer.verdict is ReadVerdict.FOUND
         assert manager.described().objects[0].is_known
 
 
@@ -121,15 +121,12 @@ def test_what_is_referenced_in_the_end_is_held_and_read(
 def test_every_pod_that_comes_reads_goes_and_comes_again_is_answered(
     detection: ChangeDetection, seed: int, crashing: float
 ) -> None:
-    readers = [Probe[ObjectRead]() for _ in range(4)]
-    rounds: list[tuple[ObjectManagerMessage, ...]] = [
-        (REGISTER, GetObject(pod=WEB.uid, name="db", reply_to=reader), UNREGISTER)
-        for reader in readers
-    ]
     with on(detection, seed) as manager:
-        manager.tells_at_random(*chain.from_iterable(rounds), crashing=crashing)
+        for _ in range(4):
+            manager.play.port(READER).tell(Read(DB))
+            manager.tells_at_random(REGISTER, UNREGISTER, crashing=crashing)
         manager.play.advance(2.0)
-        assert [len(reader.drain()) for reader in readers] == [1, 1, 1, 1]
+        assert len(manager.answers()) == 4
         assert manager.holders() == []
         assert manager.api.watches.targets == []
 
@@ -145,21 +142,20 @@ def test_whoever_comes_while_the_holder_of_an_idle_object_is_stopped_finds_one(
         manager.play.advance(IDLE_LIMIT - 1.0)
         assert manager.holders() == [HOLDER]
         manager.play.clock.move(Seconds(manager.play.clock.monotonic() + 1.5))
-        reader, follower = Probe[ObjectRead](), Probe[ObjectFact]()
+        follower = Probe[ObjectFact]()
         described = DescribeObjects(reply_to=Probe[ObjectsDescribed]())
         news: dict[str, list[ObjectManagerMessage]] = {
-            "a read": [GetObject(pod=WEB.uid, name="db", reply_to=reader)],
-            "a pod": [
-                RegisterPod(pod=SHOP),
-                GetObject(pod=SHOP.uid, name="db", reply_to=reader),
-            ],
+            "a read": [],
+            "a pod": [RegisterPod(pod=SHOP)],
             "a follower": [FollowObjects(subscriber=follower)],
         }
+        if comes != "a follower":
+            manager.play.port(READER).tell(Read(DB))
         manager.tells_at_random(described, described, *news[comes], crashing=crashing)
         manager.play.advance(2.0)
         assert manager.holders() == [HOLDER]
         assert [target.path for target in manager.api.watches.targets] == [TARGET]
-        answers = reader.drain()
+        answers = manager.answers()
         assert len(answers) == (comes != "a follower")
         assert all(answer.value is not None for answer in answers)
 

@@ -18,7 +18,7 @@ from messages.objects import (
     Origin,
     ReadVerdict,
 )
-from messages.pods import API, FILE, Pod, PodUid, SourceName
+from messages.pods import API, FILE, Pod, SourceName
 from messages.units import Seconds
 from stores.objects.node_ttl import NODE_TTL
 from tests.support.builders import edited
@@ -34,41 +34,29 @@ LOCAL_DB = secret("db", origin=Origin.LOCAL)
 # --- reading ------------------------------------------------------------------------------------------
 
 
-def test_a_read_goes_to_the_holder_with_the_mark_of_its_pod(manager: ManagerStage) -> None:
+def test_a_look_goes_to_the_holder_with_the_newest_mark(manager: ManagerStage) -> None:
     manager.serves(API, WEB, SHOP)
     read = manager.reads(WEB, "db")
-    assert read.verdict is ReadVerdict.FOUND
+    assert (read.verdict, read.is_fresh) == (ReadVerdict.FOUND, True)
     assert CANARY.decode() not in repr(read)
+    assert [look.newest for look in manager.records[DB].looks] == [2]
     manager.reads(SHOP, "db")
-    assert [(one.pod, one.mark) for one in manager.records[DB].reads] == [
-        (WEB.uid, 1),
-        (SHOP.uid, 2),
-    ]
-    assert manager.described().reads == 2
+    assert manager.described().looks == 2
 
 
-@pytest.mark.parametrize(
-    ("pod", "name", "reason"),
-    [
-        (PodUid("nobody"), "db", "the pod is not known"),
-        (WEB.uid, "tls", "pod default/web does not reference Secret default/tls"),
-    ],
-)
-def test_a_read_of_what_is_not_registered_is_answered_at_once(
-    manager: ManagerStage, pod: PodUid, name: str, reason: str
-) -> None:
+def test_who_follows_what_no_pod_references_is_told_so_at_once(manager: ManagerStage) -> None:
     manager.serves(API, WEB)
-    read = manager.reads(pod, name)
-    assert (read.verdict, read.reason) == (ReadVerdict.NOT_REGISTERED, reason)
-    assert (read.pod, read.name, read.kind) == (pod, name, ObjectKind.SECRET)
-    assert manager.records[DB].reads == []
+    read = manager.reads(SHOP, "tls")
+    assert (read.verdict, read.reason) == (ReadVerdict.NOT_REGISTERED, "no pod references it")
+    assert (read.value, read.is_fresh) == (None, True)
+    assert manager.made == ["db"]
 
 
 def test_static_pods_read_local_files_and_have_no_other_holders(manager: ManagerStage) -> None:
     static = needing("web", "db", source=FILE)
     manager.serves(FILE, static)
     assert manager.reads(static, "db").verdict is ReadVerdict.FOUND
-    assert [(read.object, read.mark) for read in manager.files.reads] == [(LOCAL_DB, 1)]
+    assert manager.files.looked == [LOCAL_DB]
     assert manager.holders() == []
 
 
@@ -130,7 +118,7 @@ def test_the_node_says_how_long_a_fetched_object_is_current(
     manager.reads(WEB, "db")
     manager.node.says(NodeIsGone(name="n1"))
     manager.reads(WEB, "db")
-    lives = [read.time_to_live for read in manager.records[DB].reads]
+    lives = [look.time_to_live for look in manager.records[DB].looks]
     assert lives == [Seconds(expected), Seconds(60.0)]
 
 

@@ -15,9 +15,7 @@ from tests.support.objects.watcher_stage import (
     TARGET,
     WatcherStage,
     answered,
-    in_words,
     listed,
-    read_of,
     references,
     told,
     version,
@@ -55,14 +53,14 @@ class TestBadVersions:
         by_hand.hears(told(ObjectOp.MODIFIED, bad))
         by_hand.play.advance(7.0)
         kept = by_hand.read()
-        assert in_words(kept) == "stale a=1 for 7 s"
+        assert kept.in_words() == "stale a=1 for 7 s"
         assert kept.reason == by_hand.now().error
         assert kept.reason.startswith("Secret shop/s1 cannot be used: ")
         assert by_hand.now().current_until == EPOCH
         assert [event["reason"] for event in logs] == [kept.reason]
 
         by_hand.hears(told(ObjectOp.MODIFIED, version(12, a="2")))
-        assert in_words(by_hand.read()) == "found a=2"
+        assert by_hand.read().in_words() == "found a=2"
         assert by_hand.now().error == ""
         assert "canary" not in repr((logs, kept, by_hand.manager.drain(), by_hand.memory))
 
@@ -71,9 +69,9 @@ class TestBadVersions:
         self, by_hand: WatcherStage, bad: JsonObject
     ) -> None:
         by_hand.hears(listed(bad, at=20))
-        assert in_words(by_hand.read()) == "stale a=1 for 0 s"
+        assert by_hand.read().in_words() == "stale a=1 for 0 s"
         by_hand.hears(listed(version(21, a="2"), at=21))
-        assert in_words(by_hand.read()) == "found a=2"
+        assert by_hand.read().in_words() == "found a=2"
 
     @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
     def test_without_a_good_one_it_cannot_be_read(
@@ -96,27 +94,28 @@ class TestBadVersions:
     def test_a_broken_version_is_not_current_for_those_who_waited_for_it(
         self, by_hand: WatcherStage
     ) -> None:
-        by_hand.hears(references(2, mark=2), read_of(by_hand.reader, mark=2))
+        by_hand.hears(references(2, mark=2))
+        by_hand.reads()
         by_hand.hears(answered(BAD["no base64"], at=12, mark=2))
         assert by_hand.answers() == ["stale a=1 for 0 s"]
 
     def test_what_was_deleted_may_have_been_broken(self, by_hand: WatcherStage) -> None:
         by_hand.hears(told(ObjectOp.DELETED, BAD["no base64"]))
-        assert in_words(by_hand.read()) == "not_found"
+        assert by_hand.read().in_words() == "not_found"
 
     @pytest.mark.parametrize("what", ["another kind", "no metadata"])
     def test_a_deletion_of_something_else_deletes_nothing(
         self, by_hand: WatcherStage, what: str
     ) -> None:
         by_hand.hears(told(ObjectOp.DELETED, BAD[what]))
-        assert in_words(by_hand.read()) == "stale a=1 for 0 s"
+        assert by_hand.read().in_words() == "stale a=1 for 0 s"
 
     @pytest.mark.parametrize("op", list(ObjectOp))
     def test_an_event_of_another_object_is_ignored_and_said(
         self, by_hand: WatcherStage, op: ObjectOp, logs: list[MutableMapping[str, Any]]
     ) -> None:
         by_hand.hears(told(op, WRONG_NAME))
-        assert in_words(by_hand.read()) == "found a=1"
+        assert by_hand.read().in_words() == "found a=1"
         said = "the API server told of another object, which was ignored: shop/other"
         assert by_hand.now().error == said
         assert [event["reason"] for event in logs] == [said]
@@ -127,7 +126,7 @@ class TestBadVersions:
         other = version(12, a="canary")
         other = {**other, "metadata": {**other["metadata"], "name": "other"}}
         by_hand.hears(listed(other, version(11, a="2"), at=12))
-        assert in_words(by_hand.read()) == "found a=2"
+        assert by_hand.read().in_words() == "found a=2"
 
     def test_versions_that_are_no_numbers_are_taken_in_their_order(
         self, by_hand: WatcherStage
@@ -138,7 +137,7 @@ class TestBadVersions:
             ObjectsAre(target=TARGET, objects=(), resource_version="start", mark=1),
             told(ObjectOp.ADDED, odd),
         )
-        assert in_words(by_hand.read()) == "found a=2"
+        assert by_hand.read().in_words() == "found a=2"
 
     def test_a_broken_version_of_an_immutable_object_has_it_watched(
         self, stage: WatcherStage
@@ -147,7 +146,7 @@ class TestBadVersions:
         stage.hears(references(), listed(version(10, immutable=True, a="1"), at=10))
         stage.hears(references(2, mark=2), answered(BAD["no base64"], at=12, mark=2))
         assert stage.is_watched
-        assert in_words(stage.read(mark=2)) == "stale a=1 for 0 s"
+        assert stage.read().in_words() == "stale a=1 for 0 s"
         stage.hears(listed(version(13, immutable=True, a="2"), at=13, mark=2))
         assert stage.now().state is ObjectState.IMMUTABLE
-        assert in_words(stage.read(mark=2)) == "found a=2"
+        assert stage.read().in_words() == "found a=2"

@@ -11,7 +11,6 @@ from tests.support.kernel.clock import EPOCH
 from tests.support.objects.watcher_stage import (
     WHERE,
     WatcherStage,
-    in_words,
     listed,
     references,
     secret,
@@ -39,10 +38,10 @@ def test_an_idle_object_is_answered_at_once_and_watched_again(good: WatcherStage
     assert not good.is_watched
 
     good.watches.hold_lists()
-    assert in_words(good.read()) == "stale a=1 for 30 s"
+    assert good.read().in_words() == "stale a=1 for 30 s"
     assert good.is_watched
     good.watches.release_lists()
-    assert in_words(good.read()) == "found a=1"
+    assert good.read().in_words() == "found a=1"
 
 
 def test_reads_keep_an_object_awake(good: WatcherStage) -> None:
@@ -89,14 +88,16 @@ def test_an_idle_object_that_there_was_none_of_is_answered_with_its_age(
 ) -> None:
     stage.refers()
     stage.play.advance(70.0)
-    assert in_words(stage.read()) == "not_found for 10 s"
-    assert in_words(stage.read()) == "not_found"
+    stage.watches.hold_lists()
+    assert stage.read().in_words() == "not_found for 10 s"
+    stage.watches.release_lists()
+    assert stage.read().in_words() == "not_found"
 
 
 def test_a_read_that_waits_keeps_an_object_from_becoming_idle(good: WatcherStage) -> None:
     good.watches.hold_lists()
     good.refers(2, mark=2)
-    good.reads(mark=2, within=100.0)
+    good.reads(within=100.0)
     good.play.advance(90.0)
     assert good.is_watched
     good.play.advance(11.0)
@@ -115,7 +116,7 @@ def test_an_immutable_object_is_watched_no_longer_as_soon_as_it_is_seen(
     assert not stage.is_watched
     assert stage.news() == ["initialising", "immutable: added a at first"]
     stage.play.advance(600.0)
-    assert in_words(stage.read()) == "found a=1"
+    assert stage.read().in_words() == "found a=1"
     assert stage.now().state is ObjectState.IMMUTABLE
 
 
@@ -136,7 +137,7 @@ def test_only_what_is_immutable_is_watched_no_longer(
     assert silent.is_watched
     silent.hears(event)
     assert silent.is_watched is not event.object.get("immutable", False)
-    assert in_words(silent.read()) == "found a=2"
+    assert silent.read().in_words() == "found a=2"
 
 
 def test_an_immutable_object_is_listed_once_for_each_new_reference(stage: WatcherStage) -> None:
@@ -144,7 +145,7 @@ def test_an_immutable_object_is_listed_once_for_each_new_reference(stage: Watche
     stage.refers()
     stage.asked()
     stage.refers(2, mark=2)
-    assert in_words(stage.read(2)) == "found a=1"
+    assert stage.read().in_words() == "found a=1"
     assert stage.asked() == ["list"]
     assert not stage.is_watched
 
@@ -155,7 +156,7 @@ def test_an_immutable_object_is_known_as_of_the_last_look_at_it(stage: WatcherSt
     stage.play.advance(100.0)
     assert stage.now().current_until == EPOCH
     # Who reads it does not care: it says that it does not change.
-    assert in_words(stage.read()) == "found a=1"
+    assert stage.read().in_words() == "found a=1"
 
     stage.refers(2, mark=2)
     stage.play.advance(50.0)
@@ -168,13 +169,12 @@ def test_an_immutable_object_that_was_made_anew_is_replaced(stage: WatcherStage)
     stage.refers()
     stage.store.remove(*WHERE)
     stage.store.add(secret(immutable=True, a="2"))
+    assert stage.read().in_words() == "found a=1"
     stage.news()
-    assert in_words(stage.read()) == "found a=1"
 
     stage.refers(2, mark=2)
-    assert in_words(stage.read(2)) == "found a=2"
-    assert in_words(stage.read(1)) == "found a=2"
     assert stage.news() == ["immutable", "immutable: modified a"]
+    assert stage.read().in_words() == "found a=2"
     assert not stage.is_watched
 
 
@@ -188,7 +188,7 @@ def test_an_immutable_object_that_was_made_anew_as_a_mutable_one_is_watched(
     stage.refers(2, mark=2)
     assert stage.is_watched
     stage.store.change(*WHERE, data={"a": "Mw=="})
-    assert in_words(stage.read(2)) == "found a=3"
+    assert stage.read().in_words() == "found a=3"
 
 
 def test_an_immutable_object_that_is_gone_is_watched_for_its_return(stage: WatcherStage) -> None:
@@ -198,9 +198,9 @@ def test_an_immutable_object_that_is_gone_is_watched_for_its_return(stage: Watch
     stage.news()
     stage.refers(2, mark=2)
     assert stage.news()[:2] == ["immutable", "initialising: deleted a"]
-    assert in_words(stage.read(2)) == "not_found"
+    assert stage.read().in_words() == "not_found"
     stage.store.add(secret(a="2"))
-    assert in_words(stage.read(2)) == "found a=2"
+    assert stage.read().in_words() == "found a=2"
 
 
 def test_what_was_under_way_when_an_immutable_object_was_let_alone_is_heard(
@@ -212,4 +212,4 @@ def test_what_was_under_way_when_an_immutable_object_was_let_alone_is_heard(
         told(ObjectOp.DELETED, version(11, immutable=True, a="1")),
     )
     assert silent.is_watched
-    assert in_words(silent.read()) == "not_found for 0 s"
+    assert silent.read().in_words() == "not_found for 0 s"

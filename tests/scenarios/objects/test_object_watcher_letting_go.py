@@ -9,22 +9,10 @@ from messages.watches import ObjectOp
 from tests.support.objects.watcher_stage import (
     WANTED,
     WatcherStage,
-    in_words,
     listed,
-    read_of,
-    references,
-    secret,
     told,
     version,
 )
-
-
-def test_reads_that_wait_are_answered_when_the_last_reference_goes(stage: WatcherStage) -> None:
-    stage.watches.hold_lists()
-    stage.refers()
-    stage.reads()
-    stage.refers(0)
-    assert stage.answers() == ["not_registered"]
 
 
 @pytest.mark.rule("W1")
@@ -32,7 +20,7 @@ def test_who_comes_after_the_last_reference_went_begins_with_nothing(good: Watch
     good.refers(0)
     good.watches.hold_lists()
     good.refers(1, mark=2)
-    good.reads(mark=2)
+    good.reads()
     assert good.answers() == []
     good.watches.release_lists()
     assert good.news() == ["stopped", "done", "initialising", "synced: added a at first"]
@@ -44,36 +32,14 @@ def test_facts_that_were_under_way_when_it_let_go_are_nobodys_news(good: Watcher
     good.news()
     good.hears(listed(version(900, a="1"), at=900), told(ObjectOp.MODIFIED, version(901, a="2")))
     assert good.news() == []
-    assert in_words(good.read()) == "not_registered"
 
 
-def test_a_read_may_come_before_the_reference_that_it_is_for(stage: WatcherStage) -> None:
-    """Of what the manager says of references only the newest is kept, behind what came meanwhile."""
-    stage.store.add(secret(a="1"))
-    stage.hears(read_of(stage.reader), references(2))
-    assert stage.answers() == ["found a=1"]
-
-    stage.refers(0)
-    stage.hears(read_of(stage.reader, mark=2), references(1, mark=3))
-    assert stage.answers() == ["found a=1"]
-
-
-def test_a_read_whose_reference_never_comes_is_answered_all_the_same(stage: WatcherStage) -> None:
-    stage.reads()
-    stage.play.advance(1.0)
-    assert stage.answers() == ["not_registered"]
-    assert stage.news() == []
-
-
-def test_one_that_is_stopped_answers_the_reads_that_wait_and_leaves_no_watch(
-    stage: WatcherStage,
-) -> None:
+def test_one_that_is_stopped_leaves_no_watch(stage: WatcherStage) -> None:
     stage.watches.hold_lists()
     stage.refers()
-    stage.reads(within=1000.0)
+    assert stage.is_watched
     stage.play.system.stop()
     stage.play.settle()
-    assert stage.answers() == ["not_synced"]
     assert not stage.is_watched
 
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actors.objects.manager import SECRET_MANAGER
+from actors.objects.manager import OBJECT_HOLDERS, SECRET_MANAGER
 from agent.app import Agent
+from kernel import StartChild, isolated
 from kube.streams.actor import WATCHES
-from messages.objects import GetObject, ObjectRead, ReadVerdict, RegisterPod
-from messages.pods import JsonObject, Pod, PodUid
+from manifests.references.identity import object_of
+from messages.objects import ObjectKind, RegisterPod
+from messages.pods import JsonObject, Pod
 from messages.port import Port
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
@@ -20,7 +22,14 @@ from settings.flags.command_line import parse
 from settings.load import settings_of
 from tests.support.agent.joined_agent import NODE_NAME
 from tests.support.agent.process import eventually
-from tests.support.kernel.probe import Probe
+from tests.support.objects.reader import (
+    READER,
+    Answer,
+    Read,
+    Reader,
+    ReadMemory,
+    take_answers,
+)
 from tests.support.patience import PATIENCE
 
 PLENTY = Seconds(PATIENCE)
@@ -32,22 +41,27 @@ class Insider:
 
     def __init__(self, agent: Agent) -> None:
         self._system = agent.system
+        self._reads = ReadMemory()
+        self._reader = agent.system.address(READER)
+        levels = agent._tree._objects.levels
+        spec = isolated(READER, lambda: Reader(levels, self._reader, self._reads))
+        agent.system.address(OBJECT_HOLDERS).tell(StartChild(spec=spec))
 
-    def read(self, pod: JsonObject, name: str, within: Seconds = PLENTY) -> ObjectRead:
-        """Return what comes of a pod's read: of its first one if the agent only comes to know the pod."""
-        uid = PodUid(pod["metadata"]["uid"])
-        return eventually(lambda: self._answer(uid, name, within))
+    def read(self, pod: JsonObject, name: str, within: Seconds = PLENTY) -> Answer:
+        """Return what comes of a pod's read."""
+        self.begin_to_read(pod, name, within)
+        (answer,) = eventually(self.answers)
+        return answer
 
-    def begin_to_read(self, pod: JsonObject, name: str) -> Probe[ObjectRead]:
-        """Have a pod read a Secret that it references, whatever the API server says of either.
-
-        Return where the answer will be told.
-        """
-        manager, answers = self._system.address(SECRET_MANAGER), Probe[ObjectRead]()
+    def begin_to_read(self, pod: JsonObject, name: str, within: Seconds = PLENTY) -> None:
+        """Have a pod read a Secret that it references, whatever the API server says of either."""
         known = Pod.of(pod)
-        manager.tell(RegisterPod(pod=known))
-        manager.tell(GetObject(pod=known.uid, name=name, reply_to=answers, within=PLENTY))
-        return answers
+        self._system.address(SECRET_MANAGER).tell(RegisterPod(pod=known))
+        self._reader.tell(Read(object_of(known, ObjectKind.SECRET, name), within))
+
+    def answers(self) -> list[Answer]:
+        """Return the answers since the last look."""
+        return take_answers(self._reads)
 
     def password(self, pod: JsonObject, name: str) -> str:
         """Return what a pod reads as the password in a Secret, empty if it reads none."""
@@ -68,14 +82,6 @@ class Insider:
 
         described = self._system.ask(self._system.address(WATCHES), question)
         return sum(count for (code, *_), count in described.requests.items() if code == wanted)
-
-    def _answer(self, pod: PodUid, name: str, within: Seconds) -> ObjectRead | None:
-        def question(reply_to: Port[ObjectRead]) -> GetObject:
-            return GetObject(pod=pod, name=name, reply_to=reply_to, within=within)
-
-        manager = self._system.address(SECRET_MANAGER)
-        answer = self._system.ask(manager, question, Seconds(within + PATIENCE))
-        return None if answer.verdict is ReadVerdict.NOT_REGISTERED else answer
 
 
 @contextmanager

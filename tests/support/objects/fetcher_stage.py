@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from typing_extensions import override
@@ -23,8 +24,8 @@ from messages.holders import (
     HolderFact,
     HolderIs,
     Mark,
-    ReadObject,
     ReferencesAre,
+    UnprovenUsed,
 )
 from messages.objects import (
     ChangeMissed,
@@ -32,8 +33,8 @@ from messages.objects import (
     ObjectChanged,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     ReadVerdict,
+    UnprovenTaken,
 )
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds
@@ -41,6 +42,17 @@ from tests.support.apiserver.fake_api import FakeApi
 from tests.support.canary import hidden
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
+from tests.support.objects.reader import (
+    LEVEL_OWNER,
+    READER,
+    Answer,
+    LevelOwner,
+    Read,
+    Reader,
+    ReadMemory,
+    Repeats,
+    take_answers,
+)
 
 NAMESPACE = "shop"
 
@@ -86,12 +98,16 @@ class FetcherStage:
         self.calls = CallsOfCache(self.api.calls)
         self.manager: Probe[HolderFact | ChangeMissed] = Probe()
         self.level: Level[ObjectId, HeldObject] = Level()
-        self.reader: Probe[ObjectRead] = Probe()
+        self._reads = ReadMemory()
+        self._repeats = Repeats()
+        self._needs: dict[ObjectId, ReferencesAre] = {}
+        """What the fetchers were told last."""
         # None is asked for sooner than another.
         self.memories = {name: FetcherMemory(phase=0.0) for name in names}
         self._mode = mode
         actors = [(fetcher_key(secret_id(name)), self._making(name)) for name in names]
-        self.play = stage_for(*actors, runtime=Steps(), root=PATIENT_ROOT)
+        around = ((LEVEL_OWNER, self._make_owner), (READER, self._make_reader))
+        self.play = stage_for(*actors, *around, runtime=Steps(), root=PATIENT_ROOT)
         self.play.start()
 
     def has(self, *names: str) -> None:
@@ -116,9 +132,11 @@ class FetcherStage:
             references=count,
             newest=Mark(mark),
             is_followed=followed is not None,
+            wanted=self._before(secret_id(name)).wanted,
             time_to_live=Seconds(60.0 if followed is None else followed),
         )
-        self.play.tell(fetcher_key(secret_id(name)), told)
+        self._tells(secret_id(name), told)
+        self.play.settle()
 
     def refers_to(self, *, pods: int = 1, **marks: int) -> None:
         """Have so many pods reference each of some Secrets since its mark."""
@@ -140,24 +158,38 @@ class FetcherStage:
             counts.append(len(self.asked()))
         return counts
 
-    def read(self, name: str = "s1", **how: Any) -> ObjectRead:
+    def read(self, name: str = "s1", **how: Any) -> Answer:
         """Read, and return the answer, which comes without time passing."""
         self.reads(name, **how)
-        self.play.settle()
-        (answer,) = self.reader.drain()
+        (answer,) = self.answered()
         return answer
 
-    def reads(self, name: str = "s1", **how: Any) -> None:
-        """Begin to read."""
-        self.play.port(fetcher_key(secret_id(name))).tell(self._question(name, **how))
+    def reads(
+        self, name: str = "s1", *, mark: int = 0, ttl: float | None = None, within: float = 1.0
+    ) -> None:
+        """Begin to read for the pod of ``mark``, by default for one that there is already.
 
-    def reads_at_once(self, names: tuple[str, ...], times: int, ttl: float) -> list[ObjectRead]:
+        ``ttl`` is the time to live in seconds from here on.
+        """
+        wanted = secret_id(name)
+        before = self._before(wanted)
+        self._needs[wanted] = replace(
+            before,
+            references=max(1, before.references),
+            newest=Mark(max(mark, before.newest, 1)),
+            time_to_live=before.time_to_live if ttl is None else Seconds(ttl),
+        )
+        self.play.port(READER).tell(Read(wanted, Seconds(within)))
+
+    def reads_at_once(self, names: tuple[str, ...], times: int, ttl: float) -> list[Answer]:
         """Have each Secret read so often before anything is answered; return all answers."""
+        self.api.calls.hold()
         for _ in range(times):
             for name in names:
                 self.reads(name, ttl=ttl)
-        self.play.settle()
-        return self.reader.drain()
+            self.play.settle()
+        self.api.calls.release()
+        return self.answered()
 
     def asked_after(self, *waits: float) -> list[list[str]]:
         """Return the requests that came within each of these waits, in seconds, in which nobody reads."""
@@ -177,15 +209,22 @@ class FetcherStage:
         for name in self.memories:
             self.refers(name=name, followed=ttl)
 
-    def stops(self) -> None:
-        """Have what was told be heard, and stop all fetchers, as the end of the agent does."""
-        self.play.settle()
-        self.play.stop()
+    def goes_on(self, *, mark: int, version: str) -> None:
+        """Have the pod of ``mark`` go on with a version that nobody could prove in time."""
+        wanted, verdict = secret_id(), ReadVerdict.FOUND
+        taken = UnprovenTaken(
+            pod=PodUid("web"), object=wanted, verdict=verdict, resource_version=version
+        )
+        self.play.tell(fetcher_key(wanted), UnprovenUsed(taken=taken, mark=Mark(mark)))
 
     def answers(self) -> list[str]:
         """Return the verdicts since the last look."""
+        return [answer.in_words().split()[0] for answer in self.answered()]
+
+    def answered(self) -> list[Answer]:
+        """Return the answers since the last look."""
         self.play.settle()
-        return [str(answer.verdict) for answer in self.reader.drain()]
+        return take_answers(self._reads)
 
     def answers_after(self, *waits: float) -> list[list[str]]:
         """Return the verdicts that came within each of these waits, in seconds."""
@@ -218,7 +257,7 @@ class FetcherStage:
         """Return what the manager was told since the last look, apart from repeats."""
         told = [
             _in_words(fact)
-            for fact in self.manager.drain()
+            for fact in self._repeats.without(self.manager.drain())
             if isinstance(fact, HolderIs | HolderDone)
         ]
         return [word for word, before in zip(told, ["", *told], strict=False) if word != before]
@@ -229,18 +268,26 @@ class FetcherStage:
         facts = [fact for fact in self.manager.drain() if isinstance(fact, HolderIs)]
         return [(str(fact.changed.change), fact.concerns) for fact in facts if fact.changed]
 
-    def _question(
-        self, name: str, *, mark: int = 1, ttl: float = 60.0, within: float = 1.0
-    ) -> ReadObject:
-        return ReadObject(
-            object=secret_id(name),
-            mark=Mark(mark),
-            pod=PodUid(f"pod-{mark}"),
-            reply_to=self.reader,
-            ref=mark,
-            within=Seconds(within),
-            time_to_live=Seconds(ttl),
-        )
+    def _before(self, wanted: ObjectId) -> ReferencesAre:
+        none = ReferencesAre(references=0, newest=Mark(0), is_followed=False)
+        return self._needs.get(wanted, none)
+
+    def _tells(self, wanted: ObjectId, needs: ReferencesAre) -> None:
+        self._needs[wanted] = needs
+        self.play.port(fetcher_key(wanted)).tell(needs)
+
+    def _wants(self, wanted: ObjectId, look: int) -> None:
+        before = self._before(wanted)
+        if before.references:
+            self._repeats.told += 1
+            self._tells(wanted, replace(before, wanted=look))
+
+    def _make_owner(self, play: Stage) -> LevelOwner:
+        return LevelOwner(self.level, play.port(LEVEL_OWNER), self._wants)
+
+    def _make_reader(self, play: Stage) -> Reader:
+        levels = {ObjectKind.SECRET: self.level}
+        return Reader(levels, play.port(READER), self._reads)
 
     def _making(self, name: str) -> Callable[[Stage], ObjectFetcher]:
         ports = FetcherPorts(calls=self.calls, manager=self.manager, objects=self.level)

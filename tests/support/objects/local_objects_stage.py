@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, Final
 
 from actors.objects.local_files import (
     LOCAL_OBJECTS,
@@ -15,7 +17,7 @@ from actors.objects.local_files import (
     LocalObjectsRules,
 )
 from files.watching.inotify import KeepWatch
-from kernel import Level, OnExhausted, Runtime
+from kernel import Key, Level, OnExhausted, Runtime
 from messages.holders import (
     HolderIs,
     ListLocalObjects,
@@ -23,7 +25,6 @@ from messages.holders import (
     LocalObjectsListed,
     LocalReferencesAre,
     Mark,
-    ReadObject,
 )
 from messages.objects import (
     ChangeMissed,
@@ -32,18 +33,26 @@ from messages.objects import (
     ObjectDescribed,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     Origin,
 )
-from messages.pods import PodUid
 from messages.units import Seconds
 from tests.support import canary
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN, FilesStage
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, stage_of
+from tests.support.kernel.stage import Stage, StagedActor, stage_of
+from tests.support.objects.reader import (
+    READER,
+    Answer,
+    LevelOwner,
+    Read,
+    Reader,
+    ReadMemory,
+    take_answers,
+)
 
+OWNERS: Final[dict[ObjectKind, Key[Any]]] = {kind: Key(f"owner/{kind}") for kind in ObjectKind}
 CANARY = canary.CANARY
 """A value that nobody may see but a reader."""
 
@@ -89,6 +98,30 @@ class Managers(dict[ObjectKind, Probe[LocalHolderFact | ChangeMissed]]):
         super().__init__({kind: Probe() for kind in ObjectKind})
 
 
+class LocalReaders:
+    """Who reads, and the owners of the levels in the managers' place."""
+
+    def __init__(self) -> None:
+        self.levels: dict[ObjectKind, Level[ObjectId, HeldObject]] = {
+            kind: Level() for kind in ObjectKind
+        }
+        self.reads = ReadMemory()
+        self.newest = Mark(1)
+        """Of the references to any object."""
+
+    def actors(self) -> tuple[StagedActor, ...]:
+        """Return them for a stage."""
+        owners = tuple((OWNERS[kind], partial(self._owner, kind)) for kind in ObjectKind)
+        return (*owners, (READER, lambda play: Reader(self.levels, play.port(READER), self.reads)))
+
+    def _owner(self, kind: ObjectKind, play: Stage) -> LevelOwner:
+        def wants(wanted: ObjectId, look: int) -> None:
+            told = LocalReferencesAre(object=wanted, references=1, newest=self.newest, wanted=look)
+            play.port(LOCAL_OBJECTS).tell(told)
+
+        return LevelOwner(self.levels[kind], play.port(OWNERS[kind]), wants)
+
+
 class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
     """What a user does to the directory, what managers and readers ask, and what they are told."""
 
@@ -100,12 +133,11 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
         path: Path,
         watches: FakeDirectoryWatches,
         managers: Managers,
-        levels: Mapping[ObjectKind, Level[ObjectId, HeldObject]],
+        readers: LocalReaders,
     ) -> None:
         super().__init__(play, path, watches)
         self.managers = managers
-        self.levels = levels
-        self.answers: Probe[ObjectRead] = Probe()
+        self._readers = readers
 
     def keep(self, name: str, text: str | bytes, *, mode: int = 0o640) -> Path:
         """Write a file that others cannot read, as if a minute ago, without any notification."""
@@ -118,27 +150,20 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
         self.keep(name, text, mode=mode)
         self.notices()
 
-    def read(
-        self, object_id: ObjectId, *, within: float = 1.0, ref: object = None, mark: int = 1
-    ) -> ReadObject:
-        """Return the read of an object for some pod, whose answer comes to ``answers``."""
-        return ReadObject(
-            object=object_id,
-            mark=Mark(mark),
-            pod=PodUid("pod"),
-            reply_to=self.answers,
-            ref=ref,
-            within=Seconds(within),
-        )
-
-    def asks(self, object_id: ObjectId, *, within: float = 1.0, ref: object = None) -> None:
+    def asks(self, object_id: ObjectId, *, within: float = 1.0) -> None:
         """Read an object for some pod; the answer comes to ``answers``."""
-        self.tell(self.read(object_id, within=within, ref=ref))
+        self.play.tell(READER, Read(object_id, Seconds(within), stays=True))
 
-    def reads(self, object_id: ObjectId, *, mark: int = 1) -> ObjectRead:
+    def answers(self) -> list[Answer]:
+        """Return the answers since the last look."""
+        self.play.settle()
+        return take_answers(self._readers.reads)
+
+    def reads(self, object_id: ObjectId, *, mark: int = 1) -> Answer:
         """Read an object for the pod of ``mark``; return the answer, which has to come at once."""
-        self.tell(self.read(object_id, mark=mark))
-        (answer,) = self.answers.drain()
+        self._readers.newest = max(self._readers.newest, Mark(mark))
+        self.asks(object_id)
+        (answer,) = self.answers()
         return answer
 
     def has_references(
@@ -187,10 +212,11 @@ def local_objects_stage(
     """Start the holder over ``path``."""
     rules = LocalObjectsRules(path=path, check_frequency=SCAN, strict=strict)
     memory, managers, watches = LocalMemory(), Managers(), FakeDirectoryWatches()
-    levels: dict[ObjectKind, Level[ObjectId, HeldObject]] = {kind: Level() for kind in ObjectKind}
+    readers = LocalReaders()
     holder = (
         LOCAL_OBJECTS,
-        lambda _play: LocalObjects(rules, managers, levels, memory, keep_watch or watches),
+        lambda _play: LocalObjects(rules, managers, readers.levels, memory, keep_watch or watches),
     )
-    with stage_of(holder, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
-        yield LocalObjectsStage(play, path, watches, managers, levels)
+    actors = (holder, *readers.actors())
+    with stage_of(*actors, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
+        yield LocalObjectsStage(play, path, watches, managers, readers)

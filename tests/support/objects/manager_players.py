@@ -1,7 +1,7 @@
 """Who stands around a manager on its stage: holders that only speak, files, a Node, somebody who follows.
 
-The holders note what they hear, answer reads with a value of their own, and let go at once unless they
-are told to take their time.
+The holders note what they hear, set a value of their own when they are to look, and let go at once unless
+they are told to take their time.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
+from actors.objects.holders import set_unheld
 from kernel import (
     Key,
+    Level,
     PooledActor,
     Port,
 )
@@ -29,7 +31,6 @@ from messages.holders import (
     LocalHolderMessage,
     LocalReferencesAre,
     Mark,
-    ReadObject,
     ReferencesAre,
     StopIfIdle,
     UnprovenUsed,
@@ -38,12 +39,12 @@ from messages.node import FollowNode, NodeFact
 from messages.objects import (
     Change,
     ChangeDecided,
+    HeldObject,
     ObjectChanged,
     ObjectDescribed,
     ObjectFact,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     ObjectState,
     ObjectValue,
     Origin,
@@ -123,7 +124,8 @@ class Record:
     object: ObjectId
     references: ReferencesAre = NO_REFERENCES
     heard: list[ReferencesAre] = field(default_factory=list)
-    reads: list[ReadObject] = field(default_factory=list)
+    looks: list[ReferencesAre] = field(default_factory=list)
+    """What it heard when a follower wanted another look."""
     used: list[UnprovenUsed] = field(default_factory=list)
     lives: int = 0
     asked: list[int] = field(default_factory=list)
@@ -160,9 +162,12 @@ FakeHolderMessage: TypeAlias = HolderMessage | Say
 class FakeHolder(PooledActor[FakeHolderMessage]):
     """Notes what it hears."""
 
-    def __init__(self, record: Record, manager: Port[HolderFact]) -> None:
+    def __init__(
+        self, record: Record, manager: Port[HolderFact], objects: Level[ObjectId, HeldObject]
+    ) -> None:
         self._record = record
         self._manager = manager
+        self._objects = objects
 
     @override
     def started(self) -> None:
@@ -172,15 +177,8 @@ class FakeHolder(PooledActor[FakeHolderMessage]):
     def receive(self, message: FakeHolderMessage, /) -> None:
         record = self._record
         match message:
-            case ReferencesAre(references=references, newest=newest):
-                record.references = message
-                record.heard.append(message)
-                if not references and not record.takes_its_time:
-                    self._manager.tell(HolderDone(object=record.object, newest=newest))
-            case ReadObject():
-                record.reads.append(message)
-                is_known = record.references.references > 0
-                message.reply_to.tell(answer(message, is_known=is_known))
+            case ReferencesAre():
+                self._hear(message)
             case UnprovenUsed():
                 record.used.append(message)
             case StopIfIdle(number=number):
@@ -190,39 +188,47 @@ class FakeHolder(PooledActor[FakeHolderMessage]):
             case Say(fact=fact):
                 self._manager.tell(fact)
 
+    def _hear(self, told: ReferencesAre) -> None:
+        record, wanted = self._record, self._record.object
+        if told.wanted > record.references.wanted:
+            record.looks.append(told)
+        if told.wanted and told.references:
+            self._objects.set(wanted, found(wanted), proven=told.wanted)
+        record.references = told
+        record.heard.append(told)
+        if not told.references and not record.takes_its_time:
+            self._manager.tell(HolderDone(object=wanted, newest=told.newest))
 
-def answer(request: ReadObject, *, is_known: bool = True) -> ObjectRead:
-    """Return what a holder answers: a value for whoever references the object."""
-    value = ObjectValue(
-        uid=f"uid-{request.object.name}", resource_version="1", data={"password": CANARY}
-    )
-    return ObjectRead(
-        kind=request.object.kind,
-        pod=request.pod,
-        name=request.object.name,
-        ref=request.ref,
-        verdict=ReadVerdict.FOUND if is_known else ReadVerdict.NOT_REGISTERED,
-        value=value if is_known else None,
-    )
+
+def found(wanted: ObjectId) -> HeldObject:
+    """Return what a holder tells followers: a value."""
+    value = ObjectValue(uid=f"uid-{wanted.name}", resource_version="1", data={"password": CANARY})
+    return HeldObject(verdict=ReadVerdict.FOUND, value=value)
 
 
 class FakeFiles(Port[LocalHolderMessage]):
-    """The holder of local objects: answers every read, and notes how often it was asked to list."""
+    """The holder of local objects: looks at once, and notes how often it was asked to list."""
 
-    def __init__(self) -> None:
-        self.reads: list[ReadObject] = []
+    def __init__(self, objects: Level[ObjectId, HeldObject]) -> None:
+        self._objects = objects
         self.heard: list[LocalReferencesAre] = []
         self.used: list[UnprovenUsed] = []
         self.asked = 0
 
+    @property
+    def looked(self) -> list[ObjectId]:
+        """The objects at which followers had it look."""
+        return list(dict.fromkeys(heard.object for heard in self.heard if heard.wanted))
+
     @override
     def tell(self, message: LocalHolderMessage, /) -> None:
         match message:
-            case ReadObject():
-                self.reads.append(message)
-                message.reply_to.tell(answer(message))
-            case LocalReferencesAre():
+            case LocalReferencesAre(object=wanted, references=references, wanted=look):
                 self.heard.append(message)
+                if references and look:
+                    self._objects.set(wanted, found(wanted), proven=look)
+                elif not references:
+                    set_unheld(self._objects, wanted, look)
             case UnprovenUsed():
                 self.used.append(message)
             case ListLocalObjects():

@@ -1,7 +1,8 @@
 """A manager of Secrets or ConfigMaps on a stage: a real PodManager, and holders that only speak.
 
 ``serves`` plays a source of pods; the holders note what they hear and say what the test has them say.
-They answer reads with a value of their own, and let go at once unless they are told to take their time.
+They set a value of their own when they are to look, and let go at once unless they are told to take their
+time.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from kernel import (
     SupervisorSpec,
     isolated,
 )
+from manifests.references.identity import object_of
 from messages.events import PostEvent
 from messages.holders import (
     HolderFact,
@@ -44,15 +46,13 @@ from messages.holders import (
 from messages.objects import (
     DescribeObjects,
     FollowObjects,
-    GetObject,
     HeldObject,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     ObjectsDescribed,
     Origin,
 )
-from messages.pods import API, FILE, Pod, PodUid, SourceName
+from messages.pods import API, FILE, Pod, SourceName
 from messages.sources import Epoch, ListPods, SourceListed, SourceMessage
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage
@@ -64,6 +64,14 @@ from tests.support.objects.manager_players import (
     Record,
     Say,
     holder_key,
+)
+from tests.support.objects.reader import (
+    READER,
+    Answer,
+    Read,
+    Reader,
+    ReadMemory,
+    take_answers,
 )
 
 
@@ -108,7 +116,8 @@ class ManagerStage:
         )
         self.memory = ObjectManagerMemory()
         self.level: Level[ObjectId, HeldObject] = Level()
-        self.files = FakeFiles()
+        self.files = FakeFiles(self.level)
+        self._reads = ReadMemory()
         self.node = NodeKeeper()
         self.events: Probe[PostEvent] = Probe()
         self.volumes_are_made = False
@@ -164,13 +173,20 @@ class ManagerStage:
 
     # --- reading and following -------------------------------------------------------------------------
 
-    def reads(self, pod: Pod | PodUid, name: str) -> ObjectRead:
-        """Return the answer to a read."""
-        reader: Probe[ObjectRead] = Probe()
-        uid = pod.uid if isinstance(pod, Pod) else pod
-        self.tell(GetObject(pod=uid, name=name, reply_to=reader))
-        (read,) = reader.drain()
-        return read
+    def begins_to_read(self, pod: Pod, name: str) -> None:
+        """Have somebody follow an object as a new pod does, and ask for a fresh value."""
+        self.play.tell(READER, Read(object_of(pod, self.kind, name)))
+
+    def reads(self, pod: Pod, name: str) -> Answer:
+        """Return what a new pod is told of an object. It follows it no longer."""
+        self.begins_to_read(pod, name)
+        (answer,) = self.answers()
+        return answer
+
+    def answers(self) -> list[Answer]:
+        """Return what was told to those who read since the last look."""
+        self.play.settle()
+        return take_answers(self._reads)
 
     def follower(self, wanted: ObjectId | None = None) -> Follower:
         """Return somebody who follows one object, or all."""
@@ -237,8 +253,12 @@ class ManagerStage:
                 ),
                 DynamicSpec(key=OBJECT_HOLDERS),
                 ChildSpec(key=self.key, factory=self._make_manager),
+                ChildSpec(key=READER, factory=self._make_reader),
             ),
         )
+
+    def _make_reader(self) -> Reader:
+        return Reader({self.kind: self.level}, self.play.port(READER), self._reads)
 
     def _make_manager(self) -> ObjectManager:
         pod_manager, me = self.play.port(POD_MANAGER), self.play.port(self.key)
@@ -268,7 +288,9 @@ class ManagerStage:
         self.made.append(wanted.name)
         self.history.append(record)
         manager = self.play.port(self.key)
-        return self.endanger(isolated(holder_key(wanted), lambda: FakeHolder(record, manager)))
+        return self.endanger(
+            isolated(holder_key(wanted), lambda: FakeHolder(record, manager, self.level))
+        )
 
 
 @contextmanager

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-from kernel import Key, Level, LevelIs, PooledActor, Unset
-from messages.objects import HeldObject, ObjectId, ObjectKind, ObjectValue, ReadVerdict
+from kernel import Key, KeyFollowed, Level, LevelIs, PooledActor, Unset
+from messages.holders import HolderIs
+from messages.objects import (
+    HeldObject,
+    ObjectDescribed,
+    ObjectId,
+    ObjectKind,
+    ObjectValue,
+    ReadVerdict,
+)
 from messages.units import Seconds
+from tests.support.canary import LOOKOUT, revealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +29,8 @@ class Read:
 
     object: ObjectId
     within: Seconds = Seconds(1.0)
+    stays: bool = False
+    """Whether the reader goes on following once it has its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +44,31 @@ class Answer:
     reason: str
     is_fresh: bool
 
+    def in_words(self) -> str:
+        """Return it as ``found a=1``, ``unproven a=1``, ``stale a=1 for 3 s``, ``not_found``.
+
+        Unproven is what was known when the read had waited as long as it may.
+        """
+        is_unproven = self.verdict is ReadVerdict.FOUND and not self.is_fresh
+        words = ["unproven" if is_unproven else str(self.verdict)]
+        if self.value is not None:
+            words += [f"{key}={revealed(text)}" for key, text in sorted(self.value.data.items())]
+        if self.age is not None:
+            words.append(f"for {self.age:.3g} s")
+        return " ".join(words)
+
 
 @dataclass(slots=True)
 class ReadMemory:
     """The answers, and the reads that wait. Outlives a crash of the reader."""
 
     answers: list[Answer] = field(default_factory=list)
-    waiting: dict[ObjectId, int] = field(default_factory=dict)
-    """How many reads of each object wait."""
+    waiting: dict[int, ObjectId] = field(default_factory=dict)
+    """What is read, by the numbers of the reads, in their order."""
     known: dict[ObjectId, HeldObject] = field(default_factory=dict)
+    kept: dict[ObjectId, None] = field(default_factory=dict)
+    """What the reader goes on following."""
+    reads: int = 0
 
 
 ReaderMessage: TypeAlias = Read | LevelIs[ObjectId, HeldObject]
@@ -49,10 +76,13 @@ READER: Key[Any] = Key("reader")
 
 
 class Reader(PooledActor[ReaderMessage]):
-    """Reads objects of these levels, and stays a follower: so nothing is told about it but the looks."""
+    """Reads objects of these levels."""
 
     def __init__(
-        self, levels: Mapping[ObjectKind, Level[ObjectId, HeldObject]], me: Any, memory: ReadMemory
+        self,
+        levels: Mapping[ObjectKind, Level[ObjectId, HeldObject]],
+        me: Any,
+        memory: ReadMemory,
     ) -> None:
         super().__init__()
         self._levels = levels
@@ -60,29 +90,95 @@ class Reader(PooledActor[ReaderMessage]):
         self._memory = memory
 
     @override
+    def started(self) -> None:
+        for number in self._memory.waiting:
+            self.later(Seconds(1.0), partial(self._answer, number))
+
+    @override
     def receive(self, message: ReaderMessage, /) -> None:
+        LOOKOUT.look("repr of a message", repr(message))
         memory = self._memory
         if isinstance(message, Read):
             wanted = message.object
-            memory.waiting[wanted] = memory.waiting.get(wanted, 0) + 1
+            memory.reads += 1
+            memory.waiting[memory.reads] = wanted
             memory.known.pop(wanted, None)
+            if message.stays:
+                memory.kept[wanted] = None
             self._levels[wanted.kind].follow(wanted, self._address, fresh=True)
-            self.later(message.within, partial(self._answer, wanted))
+            self.later(message.within, partial(self._answer, memory.reads))
         elif not isinstance(message.value, Unset):
             memory.known[message.key] = message.value
             if message.is_fresh:
-                self._answer(message.key, is_fresh=True)
+                for number in [n for n, each in memory.waiting.items() if each == message.key]:
+                    self._answer(number, is_fresh=True)
 
-    def _answer(self, wanted: ObjectId, *, is_fresh: bool = False) -> None:
+    def _answer(self, number: int, *, is_fresh: bool = False) -> None:
         memory = self._memory
+        wanted = memory.waiting.pop(number, None)
+        if wanted is None:
+            return
         held = memory.known.get(wanted) or HeldObject(verdict=ReadVerdict.NOT_SYNCED)
-        for _ in range(memory.waiting.pop(wanted, 0)):
-            age = held.age(self.clock.monotonic())
-            answer = Answer(wanted, held.verdict, held.value, age, held.reason, is_fresh)
-            memory.answers.append(answer)
+        age = held.age(self.clock.monotonic())
+        memory.answers.append(Answer(wanted, held.verdict, held.value, age, held.reason, is_fresh))
+        if wanted not in memory.kept and wanted not in memory.waiting.values():
+            self._levels[wanted.kind].leave(wanted, self._address)
 
 
 def take_answers(memory: ReadMemory) -> list[Answer]:
     """Return what was answered since the last look."""
-    answers, memory.answers = memory.answers, []
-    return answers
+    # Each is taken out in one piece: the reader may be on another thread.
+    return [memory.answers.pop(0) for _ in range(len(memory.answers))]
+
+
+LEVEL_OWNER: Key[KeyFollowed[ObjectId]] = Key("level-owner")
+
+
+class LevelOwner(PooledActor[KeyFollowed[ObjectId]]):
+    """Owns a level in the manager's place. ``wants`` is told the last look that followers of a key want."""
+
+    def __init__(
+        self,
+        level: Level[ObjectId, HeldObject],
+        me: Any,
+        wants: Callable[[ObjectId, int], None],
+    ) -> None:
+        super().__init__()
+        self._level = level
+        self._address = me
+        self._wants = wants
+
+    @override
+    def started(self) -> None:
+        self._level.own(self._address)
+
+    @override
+    def receive(self, message: KeyFollowed[ObjectId], /) -> None:
+        self._wants(message.key, message.wanted if message.followers else 0)
+
+
+F = TypeVar("F")
+
+
+@dataclass(slots=True)
+class Repeats:
+    """What a manager is told again of an object only because somebody begins or ends to read it."""
+
+    told: int = 0
+    """How often the holder was told of that since the last look."""
+    described: dict[ObjectId, ObjectDescribed] = field(default_factory=dict)
+    """As the manager was told last."""
+
+    def without(self, facts: Iterable[F]) -> list[F]:
+        """Return what the manager was told since the last look, apart from that."""
+        kept, repeats = list(facts), []
+        for number, fact in enumerate(kept):
+            if isinstance(fact, HolderIs):
+                wanted = fact.described.object
+                if fact.changed is None and fact.described == self.described.get(wanted):
+                    repeats.append(number)
+                self.described[wanted] = fact.described
+        for number in repeats[::-1][: self.told]:
+            del kept[number]
+        self.told = 0
+        return kept

@@ -23,15 +23,15 @@ from kernel import ChildSpec, Key, Port, Steps, SupervisorSpec
 from manifests.references.identity import object_of
 from messages.events import PostEvent
 from messages.objects import (
+    BEGUN_WITH,
     DescribeObjects,
     FollowObjects,
-    GetObject,
     HeldObject,
     ObjectDescribed,
     ObjectFact,
     ObjectKind,
-    ObjectRead,
     ObjectsDescribed,
+    UnprovenTaken,
 )
 from messages.pods import API, FILE, Pod, SourceName
 from messages.sources import Epoch, SourceListed
@@ -136,30 +136,32 @@ class ObjectWorld:
 
     # --- reading and following -------------------------------------------------------------------------
 
-    def read(self, pod: Pod, name: str = "db") -> ObjectRead:
+    def read(self, pod: Pod, name: str = "db") -> Answer:
         """Read an object for a pod; return the answer, for which time may have to pass."""
-        answers = self.begins_to_read(pod, name)
+        self.begins_to_read(pod, name)
         self.play.advance(1.0)
-        (answer,) = answers.drain()
+        (answer,) = self.answers()
+        if not answer.is_fresh and answer.verdict in BEGUN_WITH:
+            version = answer.value.resource_version if answer.value is not None else ""
+            taken = UnprovenTaken(
+                pod=pod.uid,
+                object=answer.object,
+                verdict=answer.verdict,
+                resource_version=version,
+            )
+            self.play.tell(self.manager, taken)
         return answer
 
-    def begins_to_read(self, pod: Pod, name: str = "db") -> Probe[ObjectRead]:
-        """Read an object for a pod; return where the answer comes."""
-        answers: Probe[ObjectRead] = Probe()
-        question = GetObject(pod=pod.uid, name=name, reply_to=answers)
-        self.play.tell(MANAGERS[self.kind], question)
-        return answers
+    def begins_to_read(self, pod: Pod, name: str = "db", *, stays: bool = False) -> None:
+        """The same, whether or not time passes until there is an answer."""
+        self.play.tell(READER, Read(object_of(pod, self.kind, name), stays=stays))
 
     def asks(self, pod: Pod, name: str = "db") -> Answer:
-        """Have somebody follow an object as a new pod does; return what that pod goes on with."""
-        self.begins_to_ask(pod, name)
+        """Have a pod begin to follow an object; return what it goes on with."""
+        self.begins_to_read(pod, name, stays=True)
         self.play.advance(1.0)
         (answer,) = self.answers()
         return answer
-
-    def begins_to_ask(self, pod: Pod, name: str = "db") -> None:
-        """The same, whether or not time passes until there is an answer."""
-        self.play.tell(READER, Read(object_of(pod, self.kind, name)))
 
     def answers(self) -> list[Answer]:
         """Return what was answered since the last look."""
@@ -180,9 +182,9 @@ class ObjectWorld:
         """Return how the referenced objects are held."""
         return self.play.ask(MANAGERS[self.kind], _describe_objects).objects
 
-    def reads(self) -> int:
+    def looks(self) -> int:
         """Return how often fresh values were asked for, as people are told."""
-        return self.play.ask(MANAGERS[self.kind], _describe_objects).reads
+        return self.play.ask(MANAGERS[self.kind], _describe_objects).looks
 
     def holders(self) -> list[str]:
         """Return the running names of those that hold objects of the API server."""

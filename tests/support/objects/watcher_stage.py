@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from actors.objects.watcher import (
     ObjectWatcher,
@@ -22,7 +23,6 @@ from messages.holders import (
     HolderFact,
     HolderIs,
     Mark,
-    ReadObject,
     ReferencesAre,
 )
 from messages.objects import (
@@ -31,17 +31,27 @@ from messages.objects import (
     ObjectDescribed,
     ObjectId,
     ObjectKind,
-    ObjectRead,
 )
-from messages.pods import JsonObject, PodUid
+from messages.pods import JsonObject
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, TargetListed, WatchEvent
 from stores.objects.paths import object_target
 from stores.objects.watcher_memory import WatcherRules, idle_limit_for
 from tests.support.apiserver.fake_api import FakeApi
-from tests.support.canary import hidden, revealed
+from tests.support.canary import hidden
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
+from tests.support.objects.reader import (
+    LEVEL_OWNER,
+    READER,
+    Answer,
+    LevelOwner,
+    Read,
+    Reader,
+    ReadMemory,
+    Repeats,
+    take_answers,
+)
 
 NAMESPACE, NAME = "shop", "s1"
 
@@ -97,18 +107,6 @@ def references(count: int = 1, *, mark: int = 1, is_followed: bool = False) -> R
     return ReferencesAre(references=count, newest=Mark(mark), is_followed=is_followed)
 
 
-def read_of(reader: Probe[ObjectRead], mark: int = 1, within: float = 1.0) -> ReadObject:
-    """Return a read of the Secret."""
-    return ReadObject(
-        object=WANTED,
-        mark=Mark(mark),
-        pod=PodUid(f"pod-{mark}"),
-        reply_to=reader,
-        ref=mark,
-        within=Seconds(within),
-    )
-
-
 class WatcherStage:
     """The stage: ``reads`` asks, ``read`` asks and returns the answer."""
 
@@ -117,7 +115,10 @@ class WatcherStage:
         self.api = FakeApi(as_node="")
         self.store, self.watches = self.api.store, self.api.watches
         self.manager: Probe[HolderFact | ChangeMissed] = Probe()
-        self.reader: Probe[ObjectRead] = Probe()
+        self._reads = ReadMemory()
+        self._needs = references(0, mark=0)
+        """What the watcher was told last."""
+        self._repeats = Repeats()
         self.memory = WatcherMemory(wanted)
         self.level: Level[ObjectId, HeldObject] = Level()
         self.described: ObjectDescribed | None = None
@@ -128,6 +129,21 @@ class WatcherStage:
         me = self.play.port(KEY)
         ports = WatcherPorts(watches=self.watches, manager=self.manager, objects=self.level, me=me)
         return ObjectWatcher(ports, RULES, self.memory)
+
+    def make_owner(self) -> LevelOwner:
+        """Return who owns the level, in the manager's place."""
+        return LevelOwner(self.level, self.play.port(LEVEL_OWNER), self._wants)
+
+    def make_reader(self) -> Reader:
+        """Return who reads."""
+        levels = dict.fromkeys(ObjectKind, self.level)
+        return Reader(levels, self.play.port(READER), self._reads)
+
+    def _wants(self, _wanted: ObjectId, look: int) -> None:
+        if self._needs.references:
+            self._needs = replace(self._needs, wanted=look)
+            self._repeats.told += 1
+            self.play.port(KEY).tell(self._needs)
 
     # --- how stories begin ---------------------------------------------------------------------------
 
@@ -150,25 +166,36 @@ class WatcherStage:
 
     def refers(self, count: int = 1, *, mark: int = 1, is_followed: bool = False) -> None:
         """Have so many pods reference the Secret, the latest of them since ``mark``."""
-        self.play.tell(KEY, references(count, mark=mark, is_followed=is_followed))
+        self.hears(references(count, mark=mark, is_followed=is_followed))
 
-    def reads(self, mark: int = 1, within: float = 1.0) -> None:
+    def reads(self, within: float = 1.0) -> None:
         """Begin to read."""
-        self.play.tell(KEY, read_of(self.reader, mark, within))
+        self.play.tell(READER, Read(self.memory.object, Seconds(within)))
 
-    def read(self, mark: int = 1) -> ObjectRead:
+    def read(self) -> Answer:
         """Read, and return the answer, which comes without time passing."""
-        self.reads(mark)
-        (answer,) = self.reader.drain()
+        self.reads()
+        (answer,) = self.answered()
         return answer
+
+    def answered(self) -> list[Answer]:
+        """Return the answers since the last look."""
+        return take_answers(self._reads)
 
     def answers(self) -> list[str]:
         """Return what was answered since the last look."""
-        return [in_words(answer) for answer in self.reader.drain()]
+        return [answer.in_words() for answer in self.answered()]
 
     def hears(self, *messages: ObjectWatcherMessage) -> None:
         """Have the watcher told all of them before it handles any."""
-        self.play.tell_all(KEY, *messages)
+        told = [self._with_look(message) for message in messages]
+        self.play.tell_all(KEY, *told)
+
+    def _with_look(self, message: ObjectWatcherMessage) -> ObjectWatcherMessage:
+        if not isinstance(message, ReferencesAre):
+            return message
+        self._needs = replace(message, wanted=self._needs.wanted if message.references else 0)
+        return self._needs
 
     def crashes(self, seconds: float = 0.2) -> None:
         """Crash the watcher; it lives again a moment later."""
@@ -189,13 +216,11 @@ class WatcherStage:
         return [attempt.split()[0] for attempt in self.watches.asked()]
 
     def news(self) -> list[str]:
-        """Return what the manager was told since the last look."""
+        """Return what the manager was told since the last look, apart from repeats for who reads."""
         self.play.settle()
-        facts = [fact for fact in self.manager.drain() if isinstance(fact, HolderIs | HolderDone)]
-        for fact in facts:
-            if isinstance(fact, HolderIs):
-                self.described = fact.described
-        return [news_in_words(fact) for fact in facts]
+        facts = self._repeats.without(self.manager.drain())
+        self.described = self._repeats.described.get(self.memory.object)
+        return [news_in_words(fact) for fact in facts if isinstance(fact, HolderIs | HolderDone)]
 
     def now(self) -> ObjectDescribed:
         """Return how the Secret is held, as the manager was told last."""
@@ -216,7 +241,13 @@ def watcher_stage(
     """Start a watcher that was told nothing."""
     watcher: WatcherStage
 
-    play = stage_for((KEY, lambda _play: watcher.make()), runtime=runtime, root=PATIENT_ROOT)
+    play = stage_for(
+        (KEY, lambda _play: watcher.make()),
+        (LEVEL_OWNER, lambda _play: watcher.make_owner()),
+        (READER, lambda _play: watcher.make_reader()),
+        runtime=runtime,
+        root=PATIENT_ROOT,
+    )
     watcher = WatcherStage(play, wanted)
     play.start()
     try:
@@ -225,16 +256,6 @@ def watcher_stage(
         assert [error for error in errors if error and "InjectedCrashError" not in error] == []
     finally:
         play.stop()
-
-
-def in_words(answer: ObjectRead) -> str:
-    """Return an answer as ``found a=1``, ``stale a=1 for 3 s``, ``not_found``."""
-    words = [str(answer.verdict)]
-    if answer.value is not None:
-        words += [f"{key}={revealed(text)}" for key, text in sorted(answer.value.data.items())]
-    if answer.age is not None:
-        words.append(f"for {answer.age:.3g} s")
-    return " ".join(words)
 
 
 def news_in_words(fact: HolderIs | HolderDone) -> str:

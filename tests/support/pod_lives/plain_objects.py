@@ -15,13 +15,11 @@ from messages.objects import (
     ChangeDecided,
     ChangeMissed,
     FollowObjects,
-    GetObject,
     HeldObject,
     ObjectChanged,
     ObjectFact,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     ObjectValue,
     ReadVerdict,
     RegisterPod,
@@ -33,13 +31,7 @@ from messages.pods import PodUid
 from messages.units import Seconds
 
 ManagerMessage: TypeAlias = (
-    RegisterPod
-    | UnregisterPod
-    | GetObject
-    | FollowObjects
-    | UnfollowObjects
-    | UnprovenTaken
-    | ChangeMissed
+    RegisterPod | UnregisterPod | FollowObjects | UnfollowObjects | UnprovenTaken | ChangeMissed
 )
 
 
@@ -79,7 +71,7 @@ class PlainObjects:
     when_set: Callable[[str], None] = lambda _version: None
     """Called with each version between its value and the news of the change: decisions come there."""
     is_silent: bool = False
-    """It answers no read, and looks at nothing."""
+    """It looks at nothing."""
     is_untold: bool = False
     """It hears of no change."""
     reads: int = 0
@@ -90,9 +82,9 @@ class PlainObjects:
     def __post_init__(self) -> None:
         self.levels = {kind: _SeenLevel(self) for kind in ObjectKind}
 
-    def manager(self, kind: ObjectKind) -> Port[ManagerMessage]:
+    def manager(self, _kind: ObjectKind) -> Port[ManagerMessage]:
         """Return the manager of one kind."""
-        return _Manager(self, kind)
+        return _Manager(self)
 
     def look(self, wanted: ObjectId) -> None:
         """Have an object looked at, for all who follow it."""
@@ -161,9 +153,8 @@ class PlainObjects:
 
 
 class _Manager(Port[ManagerMessage]):
-    def __init__(self, objects: PlainObjects, kind: ObjectKind) -> None:
+    def __init__(self, objects: PlainObjects) -> None:
         self._objects = objects
-        self._kind = kind
 
     @override
     def tell(self, message: ManagerMessage, /) -> None:
@@ -178,8 +169,6 @@ class _Manager(Port[ManagerMessage]):
                 objects.followers.setdefault(wanted, {})[subscriber] = None
             case UnfollowObjects(subscriber=subscriber, object=wanted) if wanted is not None:
                 objects.followers.get(wanted, {}).pop(subscriber, None)
-            case GetObject():
-                self._read(message)
             case UnprovenTaken():
                 objects.taken.append(message)
             case ChangeMissed():
@@ -187,21 +176,3 @@ class _Manager(Port[ManagerMessage]):
                 objects.decide(message.changed, (message.pod,))
             case _:
                 raise AssertionError(f"nobody of these tests follows all objects: {message}")
-
-    def _read(self, question: GetObject) -> None:
-        objects = self._objects
-        objects.reads += 1
-        if objects.is_silent:
-            return
-        is_known = question.pod in objects.registered
-        held = objects.held(self._kind, question.name)
-        question.reply_to.tell(
-            ObjectRead(
-                kind=self._kind,
-                pod=question.pod,
-                name=question.name,
-                ref=question.ref,
-                verdict=held.verdict if is_known else ReadVerdict.NOT_REGISTERED,
-                value=held.value if is_known else None,
-            )
-        )

@@ -6,7 +6,7 @@ crashed: what is told to be current is not older than the pod that reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from math import inf
 from random import Random
@@ -17,15 +17,17 @@ from typing_extensions import override
 from actors.objects.manager import OBJECT_HOLDERS, ObjectManagerMemory
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
-from kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
+from kernel import ChildSpec, Key, Level, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
 from kube.streams.actor import WATCHES
 from kube.streams.memory import WatchMemory
 from messages.events import PostEvent
 from messages.node import FollowNode, NodeIs, NodeUid
 from messages.objects import (
+    HeldObject,
+    ObjectId,
     ObjectKind,
-    ObjectRead,
+    Origin,
     ReadVerdict,
     RegisterPod,
     UnregisterPod,
@@ -41,6 +43,7 @@ from tests.support.apiserver.store_edges import StoreSender, StoreWatches
 from tests.support.crash_matrix import Observations, StoryRun
 from tests.support.kernel.probe import Probe
 from tests.support.kube.calls_stage import HandWorked
+from tests.support.objects.reader import Answer
 from tests.support.objects.settings import cluster_settings
 from tests.support.worlds.objects import GONE, NODE, ObjectsWorld, Wanted
 
@@ -67,6 +70,7 @@ class _NodeKeeper(Port[FollowNode]):
 class ClusterObjectsWorld(ObjectsWorld):
     """Pods that the API server bound to this node, and their objects, by one of the strategies."""
 
+    origin = Origin.API
     in_the_end: ClassVar[float] = 80.0  # longer than a list may be under way
 
     def __init__(self, run: StoryRun, detection: ChangeDetection = ChangeDetection.WATCH) -> None:
@@ -183,6 +187,10 @@ class ClusterObjectsWorld(ObjectsWorld):
         )
 
     @override
+    def _levels(self) -> Mapping[ObjectKind, Level[ObjectId, HeldObject]]:
+        return self._objects.levels
+
+    @override
     def _managers_memories(self) -> Iterable[ObjectManagerMemory]:
         return self._objects.memory.managers.values()
 
@@ -221,13 +229,13 @@ class ClusterObjectsWorld(ObjectsWorld):
         return until - since - hidden < self.pause
 
     @override
-    def _check_answer(self, wanted: Wanted, answer: ObjectRead) -> None:
+    def _check_answer(self, wanted: Wanted, answer: Answer) -> None:
         super()._check_answer(wanted, answer)
         is_absent = answer.verdict is ReadVerdict.NOT_FOUND and answer.age is None
-        if answer.verdict is not ReadVerdict.FOUND and not is_absent:
+        if not answer.is_fresh or not (answer.verdict is ReadVerdict.FOUND or is_absent):
             return
         told = answer.value.resource_version if answer.value else GONE
-        floor = self._floors[answer.pod]
+        floor = self._floors[self.pods[wanted.pod]]
         if told not in self._states_since(wanted, floor):
             self.broken.append(
                 f"{wanted} is answered {told} as current, which is older than {floor}"

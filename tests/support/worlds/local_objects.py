@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -13,8 +13,8 @@ from typing_extensions import override
 from actors.objects.manager import ObjectManagerMemory
 from agent.edges import Edges
 from agent.tree import AgentTree
-from kernel import SupervisorSpec
-from messages.objects import ObjectKind
+from kernel import Level, SupervisorSpec
+from messages.objects import HeldObject, ObjectId, ObjectKind, Origin
 from messages.pods import JsonObject, PodUid
 from server.actor import Listeners
 from settings.agent import Settings
@@ -29,6 +29,7 @@ from tests.support.worlds.objects import NODE, ObjectsWorld, Wanted
 class LocalObjectsWorld(ObjectsWorld):
     """Manifests in one directory, objects in another."""
 
+    origin = Origin.LOCAL
     in_the_end: ClassVar[float] = 20.0  # longer than any backoff, and several scans
 
     def __init__(self, run: StoryRun) -> None:
@@ -101,6 +102,10 @@ class LocalObjectsWorld(ObjectsWorld):
         edges = Edges(keep_watch=self.watches)
         self._agent = AgentTree(settings, Listeners(), lambda: self.play.system, edges)
         return self._agent.root()
+
+    @override
+    def _levels(self) -> Mapping[ObjectKind, Level[ObjectId, HeldObject]]:
+        return self._agent._objects.levels
 
     @override
     def _managers_memories(self) -> Iterable[ObjectManagerMemory]:

@@ -49,7 +49,7 @@ SECRETS: Final = ObjectsDescribed(
     pods=2,
     changes={Change.ADDED: 1, Change.MODIFIED: 3},
     decisions={ChangeAction.SIGNAL: 4},
-    reads=5,
+    looks=5,
 )
 CONFIG_MAPS: Final = ObjectsDescribed(
     kind=ObjectKind.CONFIG_MAP,
@@ -59,7 +59,7 @@ CONFIG_MAPS: Final = ObjectsDescribed(
     pods=1,
     changes={},
     decisions={},
-    reads=0,
+    looks=0,
 )
 
 

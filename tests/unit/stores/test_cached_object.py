@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
-from messages.holders import Mark, ReadObject
+from messages.holders import Mark
 from messages.objects import (
     Change,
+    HeldObject,
     ObjectChanged,
     ObjectId,
     ObjectKind,
-    ObjectRead,
     ObjectValue,
     ReadVerdict,
 )
-from messages.pods import JsonObject, PodUid
+from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
 from stores.objects.cached import (
     CachedObject,
@@ -33,7 +33,6 @@ from stores.objects.cached import (
 from stores.objects.forbidden import FORBIDDEN_GRACE
 from stores.objects.last_known import LastKnown, Moment
 from stores.objects.paths import can_exist
-from tests.support.kernel.probe import Probe
 
 WANTED = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls")
 AWAY = FailedFetch(ReadVerdict.NOT_SYNCED, "away")
@@ -56,16 +55,8 @@ def fetch(begun: float = 0.0, mark: int = 1, *, from_etcd: bool = True) -> Objec
     return ObjectFetch(at(begun), Mark(mark), from_etcd)
 
 
-def read(mark: int = 1, ttl: float = 60.0, pod: str = "p1") -> ReadObject:
-    return ReadObject(
-        object=WANTED,
-        mark=Mark(mark),
-        pod=PodUid(pod),
-        reply_to=Probe(),
-        ref="r",
-        within=Seconds(1.0),
-        time_to_live=Seconds(ttl),
-    )
+def is_fresh(cached: CachedObject, now: float, *, mark: int = 1, ttl: float = 60.0) -> bool:
+    return cached.is_fresh(Mark(mark), Seconds(ttl), Seconds(now))
 
 
 def failure(kind: FailureKind) -> ApiFailure:
@@ -91,48 +82,48 @@ class TestFreshness:
     """Rules T4 to T6 and the marks."""
 
     @pytest.mark.parametrize(
-        ("ttl", "now", "is_fresh"),
+        ("ttl", "now", "expected"),
         [(60.0, 0.0, True), (60.0, 59.9, True), (60.0, 60.0, False), (0.0, 0.0, False)],
     )
     def test_a_value_is_fresh_for_less_than_its_time(
-        self, *, ttl: float, now: float, is_fresh: bool
+        self, *, ttl: float, now: float, expected: bool
     ) -> None:
         """Rule T4: counted from when it was asked for."""
-        assert knows(value()).is_fresh_for(read(ttl=ttl), Seconds(now)) is is_fresh
+        assert is_fresh(knows(value()), now, ttl=ttl) is expected
 
-    @pytest.mark.parametrize(("mark", "is_fresh"), [(1, True), (3, True), (4, False)])
+    @pytest.mark.parametrize(("mark", "expected"), [(1, True), (3, True), (4, False)])
     def test_a_value_is_fresh_for_references_before_it_was_asked_for(
-        self, *, mark: int, is_fresh: bool
+        self, *, mark: int, expected: bool
     ) -> None:
         cached = knows(value(), fetch(mark=3))
-        assert cached.is_fresh_for(read(mark), Seconds(0.0)) is is_fresh
-        assert cached.needs_etcd([read(mark).mark]) is not is_fresh
+        assert is_fresh(cached, 0.0, mark=mark) is expected
+        assert cached.needs_etcd([Mark(mark)]) is not expected
 
     def test_what_is_cached_at_the_api_server_proves_no_mark(self) -> None:
         cached = knows(value(10), fetch(mark=1))
         assert cached.learn(fetch(5.0, mark=4, from_etcd=False), value(11))
         assert cached.known.value == value(11)
-        assert not cached.is_fresh_for(read(4), Seconds(5.0))
-        assert cached.is_fresh_for(read(1), Seconds(64.9))
+        assert not is_fresh(cached, 5.0, mark=4)
+        assert is_fresh(cached, 64.9)
 
     @pytest.mark.parametrize("nothing", [CachedObject(), knows(None)])
     def test_nothing_is_fresh_for_nobody(self, nothing: CachedObject) -> None:
         """Rule T5."""
-        assert not nothing.is_fresh_for(read(), Seconds(0.0))
+        assert not is_fresh(nothing, 0.0)
         assert nothing.needs_etcd([])
 
     def test_a_value_whose_newest_version_is_broken_is_not_fresh(self) -> None:
         cached = knows(value())
         cached.learn(fetch(), BROKEN)
-        assert not cached.is_fresh_for(read(), Seconds(0.0))
-        assert cached.needs_etcd([read().mark])
+        assert not is_fresh(cached, 0.0)
+        assert cached.needs_etcd([Mark(1)])
 
     def test_a_failed_fetch_makes_nothing_older(self) -> None:
         """Rule T9."""
         cached = knows(value())
         assert cached.learn(fetch(30.0), AWAY)
-        assert cached.is_fresh_for(read(), Seconds(59.9))
-        assert not cached.needs_etcd([read().mark])
+        assert is_fresh(cached, 59.9)
+        assert not cached.needs_etcd([Mark(1)])
 
 
 class TestLearning:
@@ -145,7 +136,7 @@ class TestLearning:
         cached = knows(value(10))
         assert not cached.learn(fetch(50.0, from_etcd=False), result)
         assert cached.known == known(value(10), 0.0)
-        assert not cached.is_fresh_for(read(), Seconds(1.0))
+        assert not is_fresh(cached, 1.0)
         assert cached.needs_etcd([])
 
     @pytest.mark.parametrize("result", [value(9), value(11), None])
@@ -177,44 +168,32 @@ class TestLearning:
         assert cached.error == ""
 
 
-class TestAnswers:
-    """What a read hears."""
-
-    @staticmethod
-    def answer(cached: CachedObject, failed: FailedFetch | None = None) -> ObjectRead:
-        return cached.answer(read(), NOW, failed)
+class TestWhatFollowersAreTold:
+    """What is held, after a fetch or without one."""
 
     def test_what_was_fetched_is_current(self) -> None:
-        found = self.answer(knows(value(), fetch(30.0)))
-        assert (found.verdict, found.value, found.age) == (ReadVerdict.FOUND, value(), None)
-        gone = self.answer(knows(None, fetch(30.0)))
-        assert (gone.verdict, gone.age) == (ReadVerdict.NOT_FOUND, None)
+        found = knows(value(), fetch(30.0)).held(None)
+        assert found == HeldObject(verdict=ReadVerdict.FOUND, value=value())
+        gone = knows(None, fetch(30.0)).held(None)
+        assert (gone.verdict, gone.is_current) == (ReadVerdict.NOT_FOUND, True)
 
     def test_the_last_known_has_an_age_and_says_why(self) -> None:
-        stale = self.answer(knows(value(), fetch(30.0)), AWAY)
-        assert stale == ObjectRead(
-            kind=ObjectKind.SECRET,
-            pod=PodUid("p1"),
-            name="tls",
-            ref="r",
-            verdict=ReadVerdict.STALE,
-            value=value(),
-            age=Seconds(70.0),
-            reason="away",
-        )
-        absent = self.answer(knows(None, fetch(30.0)), AWAY)
-        assert (absent.verdict, absent.age) == (ReadVerdict.NOT_FOUND, 70.0)
+        stale = knows(value(), fetch(30.0)).held(AWAY)
+        assert (stale.verdict, stale.value) == (ReadVerdict.STALE, value())
+        assert (stale.age(NOW.at), stale.reason) == (70.0, "away")
+        absent = knows(None, fetch(30.0)).held(AWAY)
+        assert (absent.verdict, absent.age(NOW.at)) == (ReadVerdict.NOT_FOUND, 70.0)
         assert absent.reason == "away"
 
-    def test_where_nothing_was_known_the_failure_is_the_answer(self) -> None:
-        answer = self.answer(CachedObject(), AWAY)
-        assert (answer.verdict, answer.age, answer.reason) == (AWAY.verdict, None, "away")
+    def test_where_nothing_was_known_the_failure_is_what_is_told(self) -> None:
+        held = CachedObject().held(AWAY)
+        assert (held.verdict, held.known_at, held.reason) == (AWAY.verdict, None, "away")
 
     def test_an_object_that_is_broken_is_not_absent(self) -> None:
         cached = knows(None)
         cached.learn(fetch(), BROKEN)
-        assert self.answer(cached, BROKEN).verdict is ReadVerdict.UNUSABLE
-        assert self.answer(cached, AWAY).verdict is ReadVerdict.NOT_SYNCED
+        assert cached.held(BROKEN).verdict is ReadVerdict.UNUSABLE
+        assert cached.held(AWAY).verdict is ReadVerdict.NOT_SYNCED
 
 
 class TestRequests:
@@ -361,7 +340,7 @@ def test_what_is_fresh_is_no_older_than_the_read_s_reference(
             cached.learn(asked, result)
     at_mark = [version for version, asked, _ in history if asked.mark >= mark]
     now = Seconds(history[-1][1].begun.at + late)
-    if cached.is_fresh_for(read(mark, ttl), now):
+    if cached.is_fresh(Mark(mark), Seconds(ttl), now):
         assert cached.known.value is not None
         assert int(cached.known.value.resource_version) >= at_mark[0]
         assert cached.known.current_until is not None

@@ -1,16 +1,13 @@
-"""When a fetcher asks though nobody reads, and which reads a fetch answers."""
+"""When a fetcher asks though nobody reads, and which looks are wanted."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from messages.holders import Mark, ReadObject, ReferencesAre
-from messages.objects import ObjectId, ObjectKind
-from messages.pods import PodUid
+from messages.holders import Mark, ReferencesAre
 from messages.units import Seconds
 from stores.objects.fetcher_memory import FetcherMemory
-from tests.support.kernel.probe import Probe
 
 times = st.floats(0.0, 10_000.0)
 phases = st.floats(0.0, 1.0)
@@ -89,32 +86,27 @@ def test_fetchers_have_phases_of_their_own() -> None:
     assert len({FetcherMemory().phase for _ in range(100)}) == 100
 
 
-def read(pod: str) -> ReadObject:
-    return ReadObject(
-        object=ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls"),
-        mark=Mark(1),
-        pod=PodUid(pod),
-        reply_to=Probe(),
-        ref=pod,
-        within=Seconds(1.0),
+def wanting(memory: FetcherMemory, look: int, mark: int) -> None:
+    memory.note_wanted(
+        ReferencesAre(references=1, newest=Mark(mark), is_followed=True, wanted=look)
     )
 
 
-class TestReadsOfAFetch:
-    def test_a_fetch_answers_those_who_came_before_it_began(self) -> None:
-        memory, first, second = FetcherMemory(), read("p1"), read("p2")
-        memory.reads.add(first, Seconds(1.0))
-        assert memory.begin_fetch() == [first.mark]
-        assert not memory.is_read
-        memory.reads.add(second, Seconds(2.0))
-        assert memory.is_read
-        assert [each.read for each in memory.take_asked_for()] == [first]
-        assert memory.begin_fetch() == [second.mark]
+class TestLooks:
+    def test_a_look_that_is_wanted_is_wanted_until_one_of_its_number_is_done(self) -> None:
+        memory = FetcherMemory()
+        wanting(memory, 1, mark=1)
+        assert memory.is_wanted
+        wanting(memory, 2, mark=1)
+        memory.looked = 1
+        assert memory.is_wanted
+        memory.looked = 2
+        assert not memory.is_wanted
 
-    def test_who_is_not_answered_asks_again_before_the_others(self) -> None:
-        memory, first, second = FetcherMemory(), read("p1"), read("p2")
-        memory.reads.add(first, Seconds(1.0))
-        memory.begin_fetch()
-        memory.reads.add(second, Seconds(2.0))
-        memory.ask_again()
-        assert memory.begin_fetch() == [first.mark, second.mark]
+    def test_the_mark_of_a_look_is_that_of_the_time_at_which_it_was_wanted(self) -> None:
+        memory = FetcherMemory()
+        wanting(memory, 1, mark=1)
+        wanting(memory, 1, mark=2)
+        assert memory.wanted_for == 1
+        wanting(memory, 2, mark=3)
+        assert memory.wanted_for == 3

@@ -8,14 +8,13 @@ import pytest
 
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.holders import HolderIs
-from messages.objects import ObjectKind, ObjectRead, ObjectState
+from messages.objects import ObjectKind, ObjectState
 from messages.units import Seconds, Timestamp
 from messages.watches import ObjectOp, TargetListed, WatchFailed, WatchRecovered, WatchTarget
 from stores.objects.last_known import Moment
 from stores.objects.paths import object_target
 from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
-    AnswerRead,
     AskList,
     Inform,
     StartWatch,
@@ -24,14 +23,12 @@ from stores.objects.watcher_memory import (
     idle_limit_for,
 )
 from tests.support.canary import hidden
-from tests.support.kernel.probe import Probe
 from tests.support.objects.watcher_stage import (
     RULES,
     TARGET,
     WANTED,
     listed,
     object_id,
-    read_of,
     references,
     told,
     version,
@@ -52,6 +49,7 @@ class Bench:
     def __init__(self) -> None:
         self.memory = WatcherMemory(WANTED)
         self.watched = WatchedObject(self.memory, RULES)
+        self._wanted = 0
 
     def refers(self, seconds: float, count: int = 1, mark: int = 1) -> Bench:
         self.watched.take_references(references(count, mark=mark), at(seconds))
@@ -64,9 +62,17 @@ class Bench:
             self.watched.settle(at(seconds))
         return self
 
-    def reads(self, seconds: float, within: float, mark: int = 1) -> Bench:
-        reader: Probe[ObjectRead] = Probe()
-        self.watched.take_read(read_of(reader, mark, within), at(seconds))
+    def looks(self, seconds: float, mark: int = 1) -> Bench:
+        """Have a follower want a look."""
+        self._wanted += 1
+        told = replace(references(mark=mark), wanted=self._wanted)
+        self.watched.take_references(told, at(seconds))
+        self.watched.settle(at(seconds))
+        return self
+
+    def leaves(self, seconds: float) -> Bench:
+        """Have nobody follow it any more."""
+        self.watched.take_references(references(), at(seconds))
         self.watched.settle(at(seconds))
         return self
 
@@ -122,7 +128,7 @@ def test_nothing_is_waited_for_before_the_first_list(bench: Bench) -> None:
 
 def test_an_unread_object_waits_for_its_idle_limit(synced: Bench) -> None:
     assert synced.due(0.0) == 60.0
-    synced.reads(20.0, within=1.0)
+    synced.looks(20.0).leaves(20.0)
     assert synced.due(20.0) == 80.0
     synced.watched.settle(at(80.0))
     assert synced.done()[-1] == StopWatch()
@@ -134,21 +140,13 @@ def test_a_timer_that_fires_a_hair_early_is_not_set_again(synced: Bench) -> None
     assert synced.memory.state is ObjectState.IDLE
 
 
-def test_the_first_read_that_is_due_is_waited_for(bench: Bench) -> None:
-    bench.refers(0.0).reads(1.0, within=9.0).reads(2.0, within=1.0)
-    assert bench.due(2.0) == 3.0
-    bench.watched.settle(at(3.0))
-    assert bench.due(3.0) == 10.0
-
-
 def test_the_end_of_the_grace_is_waited_for_as_long_as_it_is_ahead(bench: Bench) -> None:
     bench.refers(0.0).watches(0.0, WatchFailed(target=TARGET, failure=FORBIDDEN))
-    bench.reads(1.0, within=60.0)
+    bench.looks(1.0)
     assert bench.due(1.0) == 5.0
-    # A read whose reference was not heard of waits on.
-    bench.reads(2.0, within=70.0, mark=2)
     bench.watched.settle(at(5.0))
-    assert bench.due(5.0) == 72.0
+    assert bench.due(5.0) is None
+    assert bench.memory.looked == 1
 
 
 def test_a_list_that_is_under_way_and_one_that_failed_are_waited_for(synced: Bench) -> None:
@@ -204,11 +202,9 @@ def test_what_was_ignored_is_no_reason_why_there_is_none(bench: Bench) -> None:
     stranger = version(11, a="1")
     stranger["metadata"]["name"] = "s2"
     bench.refers(0.0).watches(0.0, listed(at=10), told(ObjectOp.ADDED, stranger))
-    bench.done()
-    bench.reads(1.0, within=1.0)
-    (answered,) = bench.done()
-    assert isinstance(answered, AnswerRead)
-    assert answered.answer.reason == "there is no Secret shop/s1"
+    held = bench.looks(1.0).watched.held(at(1.0))
+    assert held is not None
+    assert held.reason == "there is no Secret shop/s1"
 
 
 def test_nobody_is_asked_while_the_watch_fails(synced: Bench) -> None:

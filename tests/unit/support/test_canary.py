@@ -14,8 +14,7 @@ import pytest
 import structlog
 from typing_extensions import override
 
-from messages.objects import ObjectKind, ObjectRead, ReadVerdict
-from messages.pods import PodUid
+from messages.objects import HeldObject, ReadVerdict
 from tests.support.agent.process import AgentProcess
 from tests.support.canary import CANARY, LOOKOUT, Lookout, hidden, revealed
 from tests.support.kernel.probe import Probe
@@ -61,16 +60,7 @@ def test_it_is_seen_in_what_is_printed(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_it_is_seen_in_the_repr_of_a_message() -> None:
     reason = hidden("1")
-    Probe[Any]().tell(
-        ObjectRead(
-            kind=ObjectKind.SECRET,
-            pod=PodUid("p"),
-            name="db",
-            ref=None,
-            verdict=ReadVerdict.UNUSABLE,
-            reason=reason,
-        )
-    )
+    Probe[Any]().tell(HeldObject(verdict=ReadVerdict.UNUSABLE, reason=reason))
     assert len(LOOKOUT.sightings()) == 1
 
 
