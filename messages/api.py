@@ -6,7 +6,7 @@ know HTTP.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -109,8 +109,6 @@ class ApiAnswered:
     """The result of one ``CallApi``. Told exactly once for each."""
 
     request: ApiRequest
-    ref: Hashable
-    """As in the ``CallApi``."""
     outcome: JsonObject | ApiFailure = field(repr=False)
     """The API server's object (after some deletions a Status), or why there is none."""
 
@@ -125,8 +123,6 @@ class CallApi:
 
     request: ApiRequest
     reply_to: Port[ApiAnswered]
-    ref: Hashable = None
-    """Returned with the answer, so that a late answer can be told apart."""
     deadline: Seconds = REQUEST_DEADLINE
     """Counts from sending. Waiting for its turn does not count."""
 

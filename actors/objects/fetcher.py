@@ -15,9 +15,9 @@ from typing import Final, TypeAlias, assert_never
 
 from typing_extensions import override
 
-from actors.pending_calls import PendingCalls
-from kernel import Backoff, Key, Level, PooledActor, Port, Timer
-from messages.api import ApiAnswered, CallApi
+from actors.api_calls import api_call
+from kernel import Backoff, Key, Level, OperationsMemory, PooledActor, Port
+from messages.api import ApiFailure, CallApi
 from messages.holders import (
     HolderBegan,
     HolderDone,
@@ -29,6 +29,7 @@ from messages.holders import (
     UnprovenUsed,
 )
 from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectState
+from messages.pods import JsonObject
 from messages.units import Seconds
 from stores.objects.cached import (
     CachedObject,
@@ -68,17 +69,7 @@ class FetchMode(Enum):
     """It remembers nothing: each look is a request that was sent after the look was wanted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmDue:
-    """Timer: it is time to fetch for followers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchDue:
-    """Timer: repeat a request whose answer meant nothing."""
-
-
-ObjectFetcherMessage: TypeAlias = HolderMessage | ApiAnswered | AlarmDue | FetchDue
+ObjectFetcherMessage: TypeAlias = HolderMessage
 
 
 def fetcher_key(wanted: ObjectId) -> Key[ObjectFetcherMessage]:
@@ -104,7 +95,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     """Fetches one object when its followers want to know it, and tells them by the level of its manager.
 
     Owns: what is known of the object, and its key in that level.
-    Hears: ``ReferencesAre``, ``UnprovenUsed``; ``ApiAnswered``; its own timers.
+    Hears: ``ReferencesAre`` (coalesced), ``UnprovenUsed``, ``StopIfIdle``.
     Tells: the sender of calls ``CallApi``; its manager ``HolderIs`` after each fetch, ``ChangeMissed`` for a
     pod that has begun with what changed meanwhile, and ``HolderDone`` when nobody references the object.
     Fails when: it has a bug. What followers wait for is fetched by the next life.
@@ -123,15 +114,13 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._mode = mode
         self._ports = ports
         self._memory = memory
-        self._calls = PendingCalls[ObjectFetch](ports.calls, self.after)
-        self._alarm: Timer | None = None
-        self._alarm_at = Seconds(0.0)
-        self._retry: Timer | None = None
         self._passed = 0
         """How many answers in a row meant nothing."""
 
     @override
     def started(self) -> None:
+        self._calls = self.operations(OperationsMemory[ObjectFetch](), self._take_answer)
+        self._due, self._retry = self.alarm(self._go_on), self.alarm(self._go_on)
         if self._memory.has_lived:
             self._ports.manager.tell(HolderBegan(object=self._object))
         self._memory.has_lived = True
@@ -150,12 +139,6 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
                 self._note_use(message)
             case StopIfIdle():
                 pass  # asked of those that say that they are idle, and a fetcher never does
-            case ApiAnswered():
-                self._take_answer(message)
-            case AlarmDue():
-                self._alarm = None
-            case FetchDue():
-                self._retry = None
             case _:
                 assert_never(message)
         self._go_on()
@@ -185,21 +168,21 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if missed is not None:
             self._ports.manager.tell(missed)
 
-    def _take_answer(self, answer: ApiAnswered) -> None:
-        fetch, outcome = self._calls.take(answer), answer.outcome
-        if fetch is None:
-            return
-        since_reference = Seconds(self.clock.monotonic() - self._memory.newest_since)
+    def _take_answer(self, fetch: ObjectFetch, outcome: JsonObject | ApiFailure) -> None:
+        now = self.clock.monotonic()
         result = found(outcome, self._object)
-        if isinstance(result, FailedFetch) and is_passing(outcome, since_reference):
+        if isinstance(result, FailedFetch) and is_passing(
+            outcome, Seconds(now - self._memory.newest_since)
+        ):
             self._memory.cached.trouble = result.reason
             self._report()
             self._set(self._memory.cached.held(result))
             self._passed += 1
-            self._retry = self.after(PASSING_BACKOFF.delay(self._passed), FetchDue())
+            self._retry.after(PASSING_BACKOFF.delay(self._passed))
         else:
             self._passed = 0
             self._conclude(fetch, result)
+        self._go_on()
 
     # --- what it does ----------------------------------------------------------------------------------
 
@@ -212,9 +195,9 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             memory.note_use(held, memory.wanted_for)
         if not memory.is_wanted and not memory.is_due_unread(now):
             self._stop_retrying()
-        elif not self._calls and self._retry is None:
+        elif not self._calls and self._retry.due is None:
             self._begin()
-        self._set_alarm()
+        self._due.at(memory.next_due(now))
 
     def _begin(self) -> None:
         memory = self._memory
@@ -223,7 +206,8 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if not can_exist(self._object):
             self._conclude(fetch, None)
             return
-        self._calls.send(fetch, request_for(self._object, from_etcd=from_etcd), self.me)
+        request = request_for(self._object, from_etcd=from_etcd)
+        self._calls.begin(fetch, api_call(self._ports.calls, request))
 
     def _conclude(self, fetch: ObjectFetch, result: FetchResult) -> None:
         """Note the result of a fetch, and tell followers."""
@@ -250,29 +234,17 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             self._ports.objects.set(self._object, held, proven=self._memory.looked)
 
     def _stop_retrying(self) -> None:
-        if self._retry is not None:
-            self._retry.cancel()
-        self._retry, self._passed = None, 0
+        self._retry.at(None)
+        self._passed = 0
 
     def _let_go(self) -> None:
         """Forget the object, and tell the manager once: it may be needed again before this actor ends."""
         memory = self._memory
-        self._calls.forget()
+        for fetch in tuple(self._calls.purposes()):
+            self._calls.drop(fetch)
         memory.forget()
         self._ports.manager.tell(HolderDone(object=self._object, newest=memory.newest_told))
         memory.references = None
-
-    # --- deadlines -------------------------------------------------------------------------------------
-
-    def _set_alarm(self) -> None:
-        """Set one timer for all deadlines. If it fires too early, it is set again."""
-        now = self.clock.monotonic()
-        due = self._memory.next_due(now)
-        if due is None or (self._alarm is not None and self._alarm_at <= due):
-            return
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm, self._alarm_at = self.after(Seconds(max(0.0, due - now)), AlarmDue()), due
 
     # --- what it tells ---------------------------------------------------------------------------------
 

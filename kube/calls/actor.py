@@ -217,7 +217,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         # None when the thread finishes after its time.
         call = self._memory.unanswered.pop(number, None)
         if call is not None:
-            call.reply_to.tell(ApiAnswered(request=call.request, ref=call.ref, outcome=outcome))
+            call.reply_to.tell(ApiAnswered(request=call.request, outcome=outcome))
 
     def _answer_all_lost(self, why: str) -> None:
         for number, call in tuple(self._memory.unanswered.items()):

@@ -288,13 +288,11 @@ def test_an_actor_calls_and_is_answered_over_real_threads(sender_for: MakeSender
         caller: Probe[ApiAnswered] = Probe()
         with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
             requests = [ApiRequest(verb=Verb.GET, path=f"/api/v1/nodes/{n}") for n in range(50)]
-            play.tell_all(
-                API_CALLS, *(CallApi(request=r, reply_to=caller, ref=r.path) for r in requests)
-            )
+            play.tell_all(API_CALLS, *(CallApi(request=r, reply_to=caller) for r in requests))
             answers = [caller.next() for _ in requests]
         release.set()
     named = {r.path: {"metadata": {"name": r.path}} for r in requests}
-    assert {a.ref: a.outcome for a in answers} == named
+    assert {a.request.path: a.outcome for a in answers} == named
 
 
 def test_a_client_can_be_closed_twice(sender_for: MakeSender) -> None:

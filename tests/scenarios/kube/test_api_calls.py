@@ -59,10 +59,10 @@ def slow() -> Iterator[CallsStage]:
 # --- one answer for each call ------------------------------------------------------------------------
 
 
-def test_the_caller_gets_the_object_with_its_request_and_its_ref(calls: CallsStage) -> None:
+def test_the_caller_gets_the_object_with_its_request(calls: CallsStage) -> None:
     calls.sender.outcomes.append({"kind": "PodList"})
-    calls.play.tell(API_CALLS, CallApi(request=A, reply_to=calls.caller, ref=("mine", 1)))
-    calls.caller.expect(ApiAnswered(request=A, ref=("mine", 1), outcome={"kind": "PodList"}))
+    calls.play.tell(API_CALLS, CallApi(request=A, reply_to=calls.caller))
+    calls.caller.expect(ApiAnswered(request=A, outcome={"kind": "PodList"}))
 
 
 def test_a_refusal_is_an_answer_like_any_other(calls: CallsStage) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from actors.api_calls import ANSWER_WITHIN
 from actors.objects.fetcher import FetchMode, fetcher_key
 from actors.outages import NOT_ASKED
-from actors.pending_calls import ANSWER_WITHIN
 from messages.api import ApiAnswered, FailureKind
 from messages.holders import HolderBegan, HolderDone, HolderIs, Mark
 from messages.objects import ObjectState, ReadVerdict
@@ -628,19 +628,18 @@ class TestCrashes:
         assert good.play.describe()[fetcher_key(secret_id()).path].restarts == 1
         assert good.read(mark=2).verdict is ReadVerdict.NOT_FOUND
 
-    def test_an_answer_to_nothing_that_was_asked_is_ignored(self, good: FetcherStage) -> None:
+    def test_an_answer_that_comes_again_is_ignored(self, good: FetcherStage) -> None:
         good.api.calls.hold()
         good.reads(mark=2)
         good.play.settle()
-        gone = failure_of(FailureKind.NOT_FOUND)
-        request = good.api.calls.requests[-1]
-        stray = ApiAnswered(request=request, ref=-1, outcome=gone)
-        good.play.tell(fetcher_key(secret_id()), stray)
-        assert good.answers() == []
+        call = good.calls.last
+        assert call is not None
+        gone = ApiAnswered(request=call.request, outcome=failure_of(FailureKind.NOT_FOUND))
         good.api.calls.release()
         assert good.answers() == ["found"]
-        good.play.tell(fetcher_key(secret_id()), stray)
+        call.reply_to.tell(gone)
         assert good.read().verdict is ReadVerdict.FOUND
+        assert good.asked() == ["s1"]
 
     def test_letting_go_is_told_once(self, good: FetcherStage) -> None:
         good.refers(0)

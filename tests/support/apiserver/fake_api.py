@@ -132,7 +132,7 @@ class FakeCalls(Port[CallApi]):
 
     def _answer(self, call: CallApi) -> None:
         outcome = self._outcome(call.request)
-        answer = ApiAnswered(request=call.request, ref=call.ref, outcome=outcome)
+        answer = ApiAnswered(request=call.request, outcome=outcome)
         if self._late is None:
             call.reply_to.tell(answer)
         else:

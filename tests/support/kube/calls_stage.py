@@ -110,23 +110,18 @@ class CallsStage:
         self.caller: Probe[ApiAnswered] = Probe()
 
     def calls(self, *requests: ApiRequest, deadline: float = 10.0) -> None:
-        """Have them all called, each with its path as ``ref``, before anything of it is handled."""
+        """Have them all called before anything of it is handled."""
         self.play.tell_all(
             API_CALLS,
             *(
-                CallApi(
-                    request=request,
-                    reply_to=self.caller,
-                    ref=request.path,
-                    deadline=Seconds(deadline),
-                )
+                CallApi(request=request, reply_to=self.caller, deadline=Seconds(deadline))
                 for request in requests
             ),
         )
 
     def heard(self) -> list[str]:
         """Return what the caller heard since the last call: ``/api/v1/pods: ok``."""
-        return [f"{answer.ref}: {_word(answer.outcome)}" for answer in self.caller.drain()]
+        return [f"{answer.request.path}: {_word(answer.outcome)}" for answer in self.caller.drain()]
 
     def works(self, times: int = 1) -> None:
         """Let so many threads come back."""

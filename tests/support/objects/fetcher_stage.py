@@ -79,13 +79,16 @@ class CallsOfCache(Port[CallApi]):
         self._port = port
         self.lagging: JsonObject | ApiFailure | None = None
         """What the cache says; None when it is up to date."""
+        self.last: CallApi | None = None
+        """The last call."""
 
     @override
     def tell(self, message: CallApi, /) -> None:
+        self.last = message
         if self.lagging is None or not message.request.query:
             self._port.tell(message)
             return
-        answer = ApiAnswered(request=message.request, ref=message.ref, outcome=self.lagging)
+        answer = ApiAnswered(request=message.request, outcome=self.lagging)
         message.reply_to.tell(answer)
 
 

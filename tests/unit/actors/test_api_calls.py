@@ -34,7 +34,7 @@ class Server(Probe[CallApi]):
         self.within = step.seconds
         step.step.begin(answers.append)  # type: ignore[attr-defined]
         (self.call,) = self.drain()
-        self.call.reply_to.tell(ApiAnswered(request=GET, ref=self.call.ref, outcome=NODE))
+        self.call.reply_to.tell(ApiAnswered(request=GET, outcome=NODE))
         return answers[0]
 
 

@@ -49,7 +49,7 @@ CALL = CallApi(request=REQUEST, reply_to=CALLER)
         CallDone(number=1, request=REQUEST, sent=SENT),
         CALL,
         CallMemory(unanswered={1: CALL}),
-        ApiAnswered(request=REQUEST, ref=1, outcome=SECRET),
+        ApiAnswered(request=REQUEST, outcome=SECRET),
         ObjectsAre(target=SECRETS, objects=(SECRET,), resource_version="1"),
         WatchEvent(target=SECRETS, op=ObjectOp.ADDED, object=SECRET),
         StreamEvent(type="ADDED", object=SECRET, version="1"),

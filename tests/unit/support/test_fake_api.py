@@ -59,8 +59,8 @@ def kind_of(answer: ApiAnswered) -> FailureKind:
 
 def test_a_call_is_answered_with_the_object(api: FakeApi, answers: Probe[ApiAnswered]) -> None:
     pod = api.store.add(POD)
-    api.calls.tell(CallApi(request=WEB, reply_to=answers, ref="r1"))
-    answers.expect(ApiAnswered(request=WEB, ref="r1", outcome=pod))
+    api.calls.tell(CallApi(request=WEB, reply_to=answers))
+    answers.expect(ApiAnswered(request=WEB, outcome=pod))
     assert api.calls.asked() == ["GET /api/v1/namespaces/default/pods/web"]
 
 
