@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import (
@@ -30,6 +31,8 @@ from runtimes.virtual.pod_provider import PodReport
 from runtimes.virtual.pods import UNFOLLOWED, VirtualPod
 from runtimes.virtual.reports import Nonsense
 from runtimes.virtual.texts import without_values
+
+_BACK_TO_PENDING: Final = "its phase cannot go from Running to Pending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ def take_report(
     it.missing_since = None
     if isinstance(report, Nonsense):
         return ReportNews(_not_said(it, (report.sentence,)))
+    if _goes_back_to_pending(it, report):
+        return ReportNews(_not_said(it, (_BACK_TO_PENDING,)))
     it.is_new_run = False
     if it.pod is None:
         it.pod = pod_of_report(it.uid, report)
@@ -73,6 +78,14 @@ def take_report(
         _newly(ContainerState.RUNNING, before, it.state),
         _newly(ContainerState.EXITED, before, it.state),
     )
+
+
+def _goes_back_to_pending(it: VirtualPod, report: PodReport) -> bool:
+    """Return whether the first report that an agent gets of a pod is older than what is shown of it."""
+    if it.state is not None or it.may_be_there or not isinstance(it.command, RunPod):
+        return False
+    shown = (it.command.pod.document.get("status") or {}).get("phase")
+    return shown == PodPhase.RUNNING.value and phase_of_report(report) is PodPhase.PENDING
 
 
 def observation(it: VirtualPod, more: tuple[PodTrouble, ...]) -> PodObserved:

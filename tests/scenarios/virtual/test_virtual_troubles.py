@@ -275,6 +275,18 @@ def test_nothing_is_told_of_what_ran_before_the_agent_until_a_report_is_understo
     assert stage.provider.drain() == []
 
 
+@pytest.mark.parametrize(("shown", "told"), [("Running", []), ("Pending", [PodPhase.PENDING])])
+def test_what_is_shown_as_running_is_not_pending_for_an_agent_that_begins(
+    stage: VirtualStage, shown: str, told: list[PodPhase]
+) -> None:
+    stage.reports(WEB, "Pending")
+    stage.runs(Pod.of({**WEB.document, "status": {"phase": shown}}))
+    assert [each.phase for each in stage.heard()] == told
+    stage.reports(WEB, "Running")
+    assert stage.last().phase is PodPhase.RUNNING
+    assert stage.provider.drain() == []
+
+
 def test_what_was_never_understood_is_told_once_it_is_stopped(stage: VirtualStage) -> None:
     stage.reports(WEB, 17)
     stage.runs(WEB)
