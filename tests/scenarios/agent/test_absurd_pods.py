@@ -15,8 +15,7 @@ from messages.pods import JsonObject
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import StoryRun
 from tests.support.questions import describe_statuses
-from tests.support.worlds.joined import NODE
-from tests.support.worlds.running import RunningWorld
+from tests.support.worlds.running import NODE, RunningWorld
 
 TEN_YEARS = 10 * 365 * 86_400
 

@@ -11,8 +11,7 @@ import pytest
 
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import Matrix
-from tests.support.worlds.joined import NODE
-from tests.support.worlds.running import RecordedWorld, RunningWorld
+from tests.support.worlds.running import NODE, RecordedWorld, RunningWorld
 
 Action: TypeAlias = Callable[[RunningWorld], object]
 

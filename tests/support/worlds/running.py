@@ -21,7 +21,7 @@ from agent.edges import ClusterEdges, Edges
 from agent.tree import AgentTree
 from kernel import Key, Port, SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules
-from manifests.pod_manifest import Decoded, decode_manifest
+from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from messages.api import CallApi
 from messages.holders import HolderIs
 from messages.node import FollowNode
@@ -29,7 +29,7 @@ from messages.objects import FollowObjects, RegisterPod, UnfollowObjects, Unregi
 from messages.pod_lives import DescribePodLives, PodLivesDescribed
 from messages.pod_manager import Subscribe
 from messages.pod_runtime import ForgetPod, RunPod, StopPod
-from messages.pods import CONFIG_HASH, CONFIG_MIRROR, Pod, PodUid
+from messages.pods import CONFIG_HASH, CONFIG_MIRROR, FILE, Pod, PodUid
 from messages.sources import MirrorsJudged
 from messages.statuses import FollowStatuses, ForgetPodStatus
 from messages.units import Timestamp
@@ -56,10 +56,11 @@ from tests.support.questions import describe_calls, describe_statuses
 from tests.support.runtimes.watched_core import ContainerWatch
 from tests.support.sources.file_source_stage import FileSourceStage
 from tests.support.volumes.no_mounts import NoMounts
-from tests.support.worlds.joined import MANIFESTS, NODE
 
 M = TypeVar("M")
 
+NODE = "node1"
+MANIFESTS = ManifestRules(node_name=NODE, source=FILE)
 TIMES = "time-to-create=100ms,time-to-create-sandbox=200ms,time-to-start=100ms,time-to-stop=500ms"
 """Calls are under way for a while, so that crashes find some."""
 
