@@ -288,9 +288,11 @@ def test_what_is_shown_as_running_is_not_pending_for_an_agent_that_begins(
 
 
 def test_what_was_never_understood_is_told_once_it_is_stopped(stage: VirtualStage) -> None:
+    stage.provider.on_stop = lambda _pod: 17
     stage.reports(WEB, 17)
     stage.runs(WEB)
     mark = stage.stops(WEB.uid, grace=1.0)
+    stage.advance(30.0)
     assert [each.mark for each in stage.heard()] == [mark]
     assert stage.provider.drain() == ["stop web 1"]
 
