@@ -77,7 +77,7 @@ def followed(
     if not report.phase and before is not None and before.phase is PodPhase.RUNNING:
         # All containers may wait to be started again. The phase was not told, so nobody is wrong.
         phase = max(phase, before.phase, key=_ORDER.__getitem__)
-    if before is not None and (back := _goes_back(before.phase, phase)):
+    if before is not None and (back := goes_back(before.phase, phase)):
         return Followed(before, (back,))
     specified = _containers_in(spec_run if spec_run is not None else _spec_of(pod))
     # Of a pod that went while the agent was away there is no specification: it is only being stopped.
@@ -189,7 +189,8 @@ def waiting_containers(pod: Pod) -> dict[str, ContainerHistory]:
     return {name: ContainerHistory(name=name, wait=wait) for name in containers_of(pod)}
 
 
-def _goes_back(before: PodPhase, phase: PodPhase) -> str | None:
+def goes_back(before: PodPhase, phase: PodPhase) -> str | None:
+    """Return in words that a pod cannot go from one phase to another one; None if it can."""
     if before is phase:
         return None
     if before in TERMINAL_PHASES or _ORDER[phase] < _ORDER[before]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import (
@@ -23,6 +22,7 @@ from messages.units import Timestamp
 from runtimes.virtual.following import (
     FollowedPod,
     followed,
+    goes_back,
     phase_of_report,
     waiting_containers,
     with_variables,
@@ -31,8 +31,6 @@ from runtimes.virtual.pod_provider import PodReport
 from runtimes.virtual.pods import UNFOLLOWED, VirtualPod
 from runtimes.virtual.reports import Nonsense
 from runtimes.virtual.texts import without_values
-
-_BACK_TO_PENDING: Final = "its phase cannot go from Running to Pending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,8 @@ def take_report(
     it.missing_since = None
     if isinstance(report, Nonsense):
         return ReportNews(_not_said(it, (report.sentence,)))
-    if _goes_back_to_pending(it, report):
-        return ReportNews(_not_said(it, (_BACK_TO_PENDING,)))
+    if back := _is_older_than_shown(it, report):
+        return ReportNews(_not_said(it, (back,)))
     it.is_new_run = False
     if it.pod is None:
         it.pod = pod_of_report(it.uid, report)
@@ -80,12 +78,12 @@ def take_report(
     )
 
 
-def _goes_back_to_pending(it: VirtualPod, report: PodReport) -> bool:
-    """Return whether the first report that an agent gets of a pod is older than what is shown of it."""
+def _is_older_than_shown(it: VirtualPod, report: PodReport) -> str | None:
+    """Return in words that the first report that an agent gets of a pod is older than what it shows."""
     if it.state is not None or it.may_be_there or not isinstance(it.command, RunPod):
-        return False
-    shown = (it.command.pod.document.get("status") or {}).get("phase")
-    return shown == PodPhase.RUNNING.value and phase_of_report(report) is PodPhase.PENDING
+        return None
+    is_running = it.command.pod.phase == PodPhase.RUNNING.value
+    return goes_back(PodPhase.RUNNING, phase_of_report(report)) if is_running else None
 
 
 def observation(it: VirtualPod, more: tuple[PodTrouble, ...]) -> PodObserved:
