@@ -34,7 +34,7 @@ from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
 from settings.flags.command_line import parse
 from settings.load import settings_of
-from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory, take_answers
+from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory
 
 _DEADLINE = Seconds(GIVE_UP_AFTER)
 
@@ -84,7 +84,7 @@ class Watchers:
 
     def answers(self) -> list[Answer]:
         """Return what was answered since the last call."""
-        return take_answers(self._reads)
+        return self._reads.take_answers()
 
     def living(self) -> int:
         """Return how many watchers there are."""

@@ -22,14 +22,7 @@ from settings.flags.command_line import parse
 from settings.load import settings_of
 from tests.support.agent.joined_agent import NODE_NAME
 from tests.support.agent.process import eventually
-from tests.support.objects.reader import (
-    READER,
-    Answer,
-    Read,
-    Reader,
-    ReadMemory,
-    take_answers,
-)
+from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory
 from tests.support.patience import PATIENCE
 
 PLENTY = Seconds(PATIENCE)
@@ -61,7 +54,7 @@ class Insider:
 
     def answers(self) -> list[Answer]:
         """Return the answers since the last look."""
-        return take_answers(self._reads)
+        return self._reads.take_answers()
 
     def password(self, pod: JsonObject, name: str) -> str:
         """Return what a pod reads as the password in a Secret, empty if it reads none."""

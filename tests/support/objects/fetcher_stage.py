@@ -51,7 +51,6 @@ from tests.support.objects.reader import (
     Reader,
     ReadMemory,
     Repeats,
-    take_answers,
 )
 
 NAMESPACE = "shop"
@@ -227,7 +226,7 @@ class FetcherStage:
     def answered(self) -> list[Answer]:
         """Return the answers since the last look."""
         self.play.settle()
-        return take_answers(self._reads)
+        return self._reads.take_answers()
 
     def answers_after(self, *waits: float) -> list[list[str]]:
         """Return the verdicts that came within each of these waits, in seconds."""

@@ -42,15 +42,7 @@ from tests.support.files.files_stage import SCAN, FilesStage
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, StagedActor, stage_of
-from tests.support.objects.reader import (
-    READER,
-    Answer,
-    LevelOwner,
-    Read,
-    Reader,
-    ReadMemory,
-    take_answers,
-)
+from tests.support.objects.reader import READER, Answer, LevelOwner, Read, Reader, ReadMemory
 
 OWNERS: Final[dict[ObjectKind, Key[Any]]] = {kind: Key(f"owner/{kind}") for kind in ObjectKind}
 CANARY = canary.CANARY
@@ -157,7 +149,7 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
     def answers(self) -> list[Answer]:
         """Return the answers since the last look."""
         self.play.settle()
-        return take_answers(self._readers.reads)
+        return self._readers.reads.take_answers()
 
     def reads(self, object_id: ObjectId, *, mark: int = 1) -> Answer:
         """Read an object for the pod of ``mark``; return the answer, which has to come at once."""

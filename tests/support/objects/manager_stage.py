@@ -65,14 +65,7 @@ from tests.support.objects.manager_players import (
     Say,
     holder_key,
 )
-from tests.support.objects.reader import (
-    READER,
-    Answer,
-    Read,
-    Reader,
-    ReadMemory,
-    take_answers,
-)
+from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory
 
 
 class Source(Port[SourceMessage]):
@@ -186,7 +179,7 @@ class ManagerStage:
     def answers(self) -> list[Answer]:
         """Return what was told to those who read since the last look."""
         self.play.settle()
-        return take_answers(self._reads)
+        return self._reads.take_answers()
 
     def follower(self, wanted: ObjectId | None = None) -> Follower:
         """Return somebody who follows one object, or all."""

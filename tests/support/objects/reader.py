@@ -70,6 +70,11 @@ class ReadMemory:
     """What the reader goes on following."""
     reads: int = 0
 
+    def take_answers(self) -> list[Answer]:
+        """Return what was answered since the last look."""
+        # Each is taken out in one piece: the reader may be on another thread.
+        return [self.answers.pop(0) for _ in range(len(self.answers))]
+
 
 ReaderMessage: TypeAlias = Read | LevelIs[ObjectId, HeldObject]
 READER: Key[Any] = Key("reader")
@@ -123,12 +128,6 @@ class Reader(PooledActor[ReaderMessage]):
         memory.answers.append(Answer(wanted, held.verdict, held.value, age, held.reason, is_fresh))
         if wanted not in memory.kept and wanted not in memory.waiting.values():
             self._levels[wanted.kind].leave(wanted, self._address)
-
-
-def take_answers(memory: ReadMemory) -> list[Answer]:
-    """Return what was answered since the last look."""
-    # Each is taken out in one piece: the reader may be on another thread.
-    return [memory.answers.pop(0) for _ in range(len(memory.answers))]
 
 
 LEVEL_OWNER: Key[KeyFollowed[ObjectId]] = Key("level-owner")

@@ -50,14 +50,7 @@ from tests.support.objects.administrators import (
     FileAdministrator,
 )
 from tests.support.objects.manager_players import NodeKeeper
-from tests.support.objects.reader import (
-    READER,
-    Answer,
-    Read,
-    Reader,
-    ReadMemory,
-    take_answers,
-)
+from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory
 from tests.support.objects.settings import cluster_settings
 from tests.support.pods.pod_manager_stage import SilentSource
 
@@ -165,7 +158,7 @@ class ObjectWorld:
 
     def answers(self) -> list[Answer]:
         """Return what was answered since the last look."""
-        return take_answers(self._reads)
+        return self._reads.take_answers()
 
     def known(self, pod: Pod, name: str = "db") -> HeldObject:
         """Return what who asked for an object knows of it by now."""

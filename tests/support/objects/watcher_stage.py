@@ -50,7 +50,6 @@ from tests.support.objects.reader import (
     Reader,
     ReadMemory,
     Repeats,
-    take_answers,
 )
 
 NAMESPACE, NAME = "shop", "s1"
@@ -180,7 +179,7 @@ class WatcherStage:
 
     def answered(self) -> list[Answer]:
         """Return the answers since the last look."""
-        return take_answers(self._reads)
+        return self._reads.take_answers()
 
     def answers(self) -> list[str]:
         """Return what was answered since the last look."""

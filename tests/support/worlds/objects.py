@@ -46,14 +46,7 @@ from settings.agent import Settings
 from stores.objects.reference_index import ReferenceIndex
 from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
 from tests.support.kernel.probe import Probe
-from tests.support.objects.reader import (
-    READER,
-    Answer,
-    Read,
-    Reader,
-    ReadMemory,
-    take_answers,
-)
+from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory
 
 NODE = "node1"
 GONE = "gone"
@@ -126,7 +119,7 @@ class ObjectsWorld(World):
         is_known = self._is_known(wanted)
         self.play.tell(READER, read)
         self.play.advance(2.0)
-        (answer,) = take_answers(self._reads)
+        (answer,) = self._reads.take_answers()
         if is_known:
             self._check_answer(wanted, answer)
         return answer

@@ -20,15 +20,7 @@ from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.crash_matrix import Outcome, StoryRun, World
 from tests.support.kernel.probe import Probe
-from tests.support.objects.reader import (
-    LEVEL_OWNER,
-    READER,
-    LevelOwner,
-    Read,
-    Reader,
-    ReadMemory,
-    take_answers,
-)
+from tests.support.objects.reader import LEVEL_OWNER, READER, LevelOwner, Read, Reader, ReadMemory
 from tests.support.objects.watcher_stage import KEY, RULES, WANTED, references
 
 
@@ -96,12 +88,12 @@ class WatcherWorld(World):
 
     @override
     def _outcome(self) -> Outcome:
-        answered = len(take_answers(self._answers))
+        answered = len(self._answers.take_answers())
         observed: dict[str, object] = {"how many reads were not answered": self._reads - answered}
         self.reads()
         self.play.advance(2.0)
         facts = self.manager.drain()
-        (answer,) = take_answers(self._answers)
+        (answer,) = self._answers.take_answers()
         observed["what is read in the end"] = answer.in_words()
         observed["what is watched"] = tuple(self.api.watches.targets)
         observed["what the manager takes it for"] = _taken_for(facts)
