@@ -35,7 +35,7 @@ from runtimes.cri.runtime_socket import RuntimeSocket
 from server.actor import Listeners
 from settings.agent import Settings
 from settings.errors import StartError
-from settings.runtime import RuntimeKind
+from settings.situation import RuntimeKind
 
 _log = structlog.get_logger("actorlet")
 

@@ -10,7 +10,8 @@ from actors.node.resources import NodeResources, allocatable
 from actors.pods.node_view import NodeView
 from settings.agent import Settings
 from settings.resources import NO_LIMIT_OF_PODS
-from settings.runtime import HOLLOW_LABEL_VALUE, RUNTIME_LABEL, RuntimeKind
+from settings.runtime import HOLLOW_LABEL_VALUE, RUNTIME_LABEL
+from settings.situation import RuntimeKind
 
 
 def node_resources(settings: Settings) -> NodeResources:
@@ -19,7 +20,7 @@ def node_resources(settings: Settings) -> NodeResources:
     return NodeResources(
         max_pods=None if told.max_pods == NO_LIMIT_OF_PODS else told.max_pods,
         pods_per_core=told.pods_per_core,
-        stated=told.hollow_capacity,
+        stated={} if settings.runtime is None else settings.runtime.hollow.capacity,
         is_machine=told.is_machine,
         reserved=told.reserved,
         thresholds=told.thresholds,
@@ -29,7 +30,9 @@ def node_resources(settings: Settings) -> NodeResources:
 def own_label(settings: Settings) -> tuple[str, str] | None:
     """Return the label without which a Node that exists is left alone; None if any Node is taken over."""
     runtime = settings.runtime
-    is_picky = runtime is not None and runtime.kind is RuntimeKind.HOLLOW and not runtime.is_forced
+    is_picky = (
+        runtime is not None and runtime.kind is RuntimeKind.HOLLOW and not runtime.hollow.is_forced
+    )
     return (RUNTIME_LABEL, HOLLOW_LABEL_VALUE) if is_picky else None
 
 

@@ -42,7 +42,8 @@ from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from messages.services import ClusterServices, ServicesIn
 from runtimes.hollow.core import HollowCore
 from settings.agent import Settings
-from settings.runtime import RuntimeKind, RuntimeSettings
+from settings.runtime import RuntimeSettings
+from settings.situation import RuntimeKind
 
 
 class PodTree:

@@ -20,7 +20,7 @@ from actors.pods.records import MOST_PAGES
 from files.keeping.disk import read_file, write_file
 from runtimes.cri.runtime_socket import PLACES
 from settings.errors import StartError
-from settings.runtime import RuntimeKind
+from settings.situation import RuntimeKind
 
 RECORD: Final = "runtime.json"
 LIMIT: Final = 8192

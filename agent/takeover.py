@@ -72,7 +72,7 @@ def explain_takeover(settings: Settings, output: str) -> int:
         name, pods, instances = _seen(wire)
     finally:
         wire.close()
-    served = _served(settings, tuple(pods.values()), adopts=runtime.adopts_static_pods)
+    served = _served(settings, tuple(pods.values()), adopts=runtime.containers.adopts_static_pods)
     volumes = _volumes(str(settings.root_dir.absolute()))
     found = FoundPods(
         running=pods, instances=instances, kept=_kept(settings.root_dir / POD_RECORDS, served)
@@ -81,7 +81,7 @@ def explain_takeover(settings: Settings, output: str) -> int:
         served,
         found,
         _sources(settings),
-        adopts=runtime.adopts_static_pods,
+        adopts=runtime.containers.adopts_static_pods,
         volumes=volumes,
     )
     is_json = output == "json"

@@ -39,7 +39,7 @@ from server.actor import HTTP_SERVER, HttpServer, Listeners
 from server.backend import EndpointBackend
 from settings.agent import Settings, effective_configuration
 from settings.cluster import ClusterSettings
-from settings.runtime import RuntimeKind, RuntimeSettings
+from settings.runtime import RuntimeSettings
 from settings.version import Releases
 from sources.apiserver.source import API_SOURCE
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
@@ -305,9 +305,9 @@ def _real_url() -> UrlEdges:
 def _static_uids(settings: Settings) -> dict[SourceName, StaticUids]:
     """Return what static pods keep of a kubelet, where pods run that a kubelet may have started."""
     runtime = settings.runtime
-    if runtime is None or runtime.kind is not RuntimeKind.CRI:
+    if runtime is None or runtime.containers is None:
         return {}
-    adopts = runtime.adopts_static_pods
+    adopts = runtime.containers.adopts_static_pods
     return {each: StaticUids(settings.root_dir, each, adopts=adopts) for each in (FILE, HTTP)}
 
 

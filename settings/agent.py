@@ -8,133 +8,371 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_network
 from pathlib import Path
+from typing import Final
 
+from manifests.taints import check_taints
 from messages.pods import JsonObject
 from messages.units import Seconds
-from settings import defaults
+from settings.addresses import is_loopback, masked_headers, masked_url, web_url
+from settings.checks import between, checked_node_name
 from settings.cluster import ClusterSettings
+from settings.errors import UsageError
+from settings.kinds import (
+    ADDRESS,
+    DURATION,
+    FORMAT,
+    FREQUENCY,
+    HEADERS,
+    HOSTS,
+    LABELS,
+    LEVEL,
+    PATH,
+    PORT,
+    SWITCH,
+    TAINTS,
+    TEXT,
+)
+from settings.node_labels import check_labels
 from settings.resources import ResourceSettings
-from settings.runtime import RuntimeSettings
-from settings.values.durations import format_duration
-from settings.values.urls import MASKED, masked_url
+from settings.rows import Section, Told, row
+from settings.runtime import HOLLOW_TAINT, LABEL_VALUES, RUNTIME_LABEL, RuntimeSettings
+from settings.situation import RuntimeKind, Where
+
+SHUTDOWN_DEADLINE: Final = Seconds(10.0)
+"""systemd waits 90 s for a process to stop, and Kubernetes 30 s."""
+LOOPBACK: Final = "127.0.0.1"
+"""A kubelet's read-only port listens on 0.0.0.0. But it has no authentication."""
+
+
+def _node_name(told: Told) -> str:
+    return checked_node_name(told["--hostname-override"] or told.hostname)
+
+
+def _path(text: str) -> Path | None:
+    return Path(text) if text else None
+
+
+def _node_labels(told: Told) -> dict[str, str]:
+    """Return the labels of the node that are not those of every node."""
+    labels = told["--node-labels"]
+    check_labels(labels, is_restricted=told.situation.is_joined)
+    value = LABEL_VALUES.get(told.situation.runtime or RuntimeKind.CRI)
+    return {**labels, **({RUNTIME_LABEL: value} if value else {})}
+
+
+def _taints(told: Told) -> tuple[JsonObject, ...] | None:
+    """Return the taints of a Node that is created; None if a class says them."""
+    if "registerWithTaints" not in told.given:
+        if told.situation.runtime is RuntimeKind.HOLLOW:
+            return (HOLLOW_TAINT,)
+        if told.situation.runtime is RuntimeKind.PROVIDER:
+            return None
+    taints = tuple(
+        {name: taint[name] for name in ("key", "value", "effect") if taint[name] or name != "value"}
+        for taint in told["registerWithTaints"]
+    )
+    check_taints(taints)
+    return taints
+
+
+def _networks(text: str) -> tuple[str, ...]:
+    """Return where pods have their addresses: one network, or one of each family."""
+    try:
+        parts = text.split(",") if text else []
+        networks = [ip_network(each.strip(), strict=False) for each in parts]
+    except ValueError:
+        raise ValueError("should be a network, such as 10.244.0.0/16") from None
+    if len({network.version for network in networks}) < len(networks):
+        raise ValueError("should be one network, or one of each family")
+    return tuple(map(str, networks))
+
+
+def _address(told: Told) -> str:
+    """Return the read-only port's address. Raises ``UsageError`` if others could reach it.
+
+    In a kubelet's file, ``address`` is meant for the TLS port, and the read-only port is off unless the
+    file says otherwise. So such a file gets the read-only port on loopback. A file that also names this
+    port, and an address that is given as a flag, need ``--allow-non-loopback``.
+    """
+    address: str = told["address"]
+    if not told["readOnlyPort"] or is_loopback(address) or told["--allow-non-loopback"]:
+        return address
+    if "readOnlyPort" in told.given or "address" in told.typed:
+        raise UsageError(_reachable("readOnlyPort", address), at="address")
+    return LOOPBACK
+
+
+def _healthz_address(told: Told) -> str:
+    address: str = told["healthzBindAddress"]
+    if told["healthzPort"] and not is_loopback(address) and not told["--allow-non-loopback"]:
+        raise UsageError(_reachable("healthzPort", address), at="healthzBindAddress")
+    return address
+
+
+def _reachable(port: str, address: str) -> str:
+    return (
+        f"{port} on {address} would answer anybody who can reach this machine: take a loopback "
+        f"address, set {port} to 0, or insist with --allow-non-loopback"
+    )
+
+
+def _hosts(told: Told) -> frozenset[str]:
+    """Return the names and addresses by which requests may ask for this machine, beside loopback."""
+    addresses = {*told["--node-ip"], _address(told), _healthz_address(told)}
+    no_machine = {"0.0.0.0", "::"}  # noqa: S104
+    names = {_node_name(told), told.hostname.lower()}
+    return frozenset(names | {*told["--allow-host"]} | addresses - no_machine)
+
+
+def _chaos(told: Told) -> bool:
+    if told["--enable-chaos"] and not is_loopback(_address(told)):
+        raise UsageError(
+            f"--enable-chaos works on a loopback address only, not on {_address(told)}",
+            at="--enable-chaos",
+        )
+    return bool(told["--enable-chaos"])
+
+
+_of_sources = partial(row, section=Section.SOURCES)
+_of_node = partial(row, section=Section.NODE)
+_of_endpoints = partial(row, section=Section.ENDPOINTS)
+_of_logs = partial(row, section=Section.LOGS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How this agent runs. The ``repr`` shows no URL and no header, since both may hold secrets."""
 
-    node_name: str
-    """Name of this node: a DNS name in lower case. The host's name unless ``--hostname-override`` says
-    another. Every static pod's name ends with it, so a change renames, and restarts, all of them."""
-    root_dir: Path
+    root_dir: Path = row(
+        PATH,
+        default=Path("/var/lib/actorlet"),
+        flag="--root-dir",
+        says="Where the agent keeps its files",
+        section=Section.CONFIGURATION,
+    )
     """Where the agent keeps its own files, for one agent only. Made with mode 0750 if it is missing."""
+    node_name: str = row(
+        TEXT,
+        flag="--hostname-override",
+        says="Name of this node",
+        default_says="the host's name in lower case",
+        section=Section.CONFIGURATION,
+        derive=_node_name,
+    )
+    """Every static pod's name ends with it, so a change renames, and restarts, all of them."""
     cluster: ClusterSettings | None
     """The cluster to join. ``None``, for a standalone agent, if nobody named one: a kubelet's rule."""
-
-    static_pod_path: Path | None
-    """Directory of manifests, or one manifest. ``None`` for no file source. It may appear later."""
-    file_check_frequency: Seconds
-    """Time between two scans of ``static_pod_path`` and ``local_objects_dir``."""
-    local_objects_dir: Path | None
-    """Directory of Secrets and ConfigMaps that static pods may reference, or one file of them. It may appear
-    later. ``None`` for none: static pods may reference nothing then."""
-    strict_manifests: bool
-    """Refuse a manifest with unknown fields. Off, because a kubelet accepts it; a warning tells of it."""
-    clear_on_missing_path: bool
-    """Stop the pods when ``static_pod_path`` vanishes, as a kubelet does. Off: what runs must not stop
-    because a mount comes late or goes."""
-    static_pod_url: str = field(repr=False)
-    """Where static pods are asked for; empty for nowhere."""
-    static_pod_url_header: Mapping[str, tuple[str, ...]] = field(repr=False)
-    """Headers of that request. Often a token."""
-    static_pod_url_ca_file: Path | None
-    """PEM of the authorities that may have signed that server's certificate; ``None`` for the system's."""
-    http_check_frequency: Seconds
-    """Time between the beginnings of two such requests."""
-
-    sync_frequency: Seconds
-    """Longest time between two looks at a running pod. A Secret or ConfigMap that nobody reads for five
-    times as long, and a minute at least, is not watched any more until it is read."""
     runtime: RuntimeSettings | None
     """What runs the pods. ``None``: nothing does, they are only shown."""
-    node_labels: Mapping[str, str]
-    """Labels of the node in addition to those that every node has."""
-    taints: tuple[JsonObject, ...] | None
-    """Taints of the node; of a Node when this agent creates it. Later the cluster may change them. None: the
-    Python class says them that runs the pods."""
-    longest_restart_pause: Seconds
-    """How long a container that ends again and again waits at most until it is started again."""
     resources: ResourceSettings
     """What the node has for pods."""
-    pod_networks: tuple[str, ...]
-    """``podCIDR``: where hollow pods have their addresses. Empty for a network of the agent's choice."""
 
-    address: str
-    """IP address of the read-only port. Others than loopback need ``--allow-non-loopback``."""
-    read_only_port: int
-    """Port of /pods, /sourcez and the rest; 0 is off."""
-    healthz_bind_address: str
-    """IP address of the healthz port. Others than loopback need ``--allow-non-loopback``."""
-    healthz_port: int
-    """Port of /healthz; 0 is off."""
-    hosts: frozenset[str]
+    static_pod_path: Path | None = _of_sources(
+        TEXT,
+        "staticPodPath",
+        flag="--pod-manifest-path",
+        says="Directory of static pods, or one file",
+        settle=_path,
+    )
+    """``None`` for no file source. It may appear later."""
+    file_check_frequency: Seconds = _of_sources(
+        FREQUENCY,
+        "fileCheckFrequency",
+        2.0,
+        flag="--file-check-frequency",
+        says="Time between two scans; changes are seen at once besides",
+        more="runtime-semantics.md#files",
+        zero_is_default=True,
+    )
+    """Of ``static_pod_path`` and ``local_objects_dir``. A kubelet takes 20 s. Changes are noticed at once; the
+    scan finds what no notification tells of, such as a change of the target of a link."""
+    local_objects_dir: Path | None = _of_sources(
+        PATH,
+        flag="--local-objects-dir",
+        says="Directory of Secrets and ConfigMaps for static pods, one in each file",
+        more="secrets-and-configmaps.md#secrets-without-a-control-plane",
+    )
+    """It may appear later. ``None`` for none: static pods may reference nothing then."""
+    strict_manifests: bool = _of_sources(
+        SWITCH, flag="--strict-manifests", says="Refuse manifests with unknown fields"
+    )
+    """Off, because a kubelet accepts it; a warning tells of it."""
+    clear_on_missing_path: bool = _of_sources(
+        SWITCH, flag="--clear-on-missing-path", says="Stop its pods when the directory vanishes"
+    )
+    """A kubelet does. Off: what runs must not stop because a mount comes late or goes."""
+    static_pod_url: str = _of_sources(
+        TEXT,
+        "staticPodURL",
+        flag="--manifest-url",
+        says="Where to ask for static pods",
+        settle=web_url,
+        mask=masked_url,
+    )
+    """Empty for nowhere."""
+    static_pod_url_header: Mapping[str, tuple[str, ...]] = _of_sources(
+        HEADERS,
+        "staticPodURLHeader",
+        flag="--manifest-url-header",
+        says="Headers of that request; may repeat",
+        needs="staticPodURL",
+        mask=masked_headers,
+    )
+    """Often a token."""
+    static_pod_url_ca_file: Path | None = _of_sources(
+        PATH, flag="--manifest-url-ca-file", says="Whose certificates that server may have (PEM)"
+    )
+    """``None`` for those that the system trusts."""
+    http_check_frequency: Seconds = _of_sources(
+        FREQUENCY,
+        "httpCheckFrequency",
+        20.0,
+        flag="--http-check-frequency",
+        says="Time between two such requests",
+        needs="staticPodURL",
+        zero_is_default=True,
+    )
+    """Between their beginnings. They load a server of somebody else."""
+
+    sync_frequency: Seconds = row(
+        FREQUENCY,
+        "syncFrequency",
+        60.0,
+        flag="--sync-frequency",
+        says="What nobody read for five times this is watched no longer",
+        section=Section.CLUSTER,
+        where=Where.CLUSTER,
+        zero_is_default=True,
+    )
+    """Longest time between two looks at a running pod. A Secret or ConfigMap that nobody reads for five
+    times as long, and a minute at least, is not watched any more until it is read."""
+    pod_networks: tuple[str, ...] = row(
+        TEXT,
+        "podCIDR",
+        flag="--pod-cidr",
+        says="Addresses of hollow pods",
+        more="hollow-nodes.md#addresses",
+        section=Section.RUNTIME,
+        where=Where.HOLLOW,
+        settle=_networks,
+    )
+    """Empty for a network of the agent's choice."""
+    node_labels: Mapping[str, str] = _of_node(
+        LABELS, flag="--node-labels", says="Labels of the node", derive=_node_labels
+    )
+    """Labels of the node in addition to those that every node has."""
+    taints: tuple[JsonObject, ...] | None = _of_node(
+        TAINTS,
+        "registerWithTaints",
+        flag="--register-with-taints",
+        says="Taints of the node; of a Node when it is created",
+        derive=_taints,
+    )
+    """Later the cluster may change them. None: the Python class says them that runs the pods."""
+    longest_restart_pause: Seconds = row(
+        DURATION,
+        "crashLoopBackOff.maxContainerRestartPeriod",
+        300.0,
+        says="The longest wait of a container that ends again and again, from 1s to 5m",
+        settle=between(
+            1.0, 300.0, "should be from 1s to 5m"
+        ),  # a kubelet takes no other ones either
+    )
+
+    address: str = _of_endpoints(
+        ADDRESS,
+        "address",
+        LOOPBACK,
+        flag="--address",
+        says="Where the read-only port listens",
+        zero_is_default=True,
+        derive=_address,
+    )
+    """Others than loopback need ``--allow-non-loopback``."""
+    read_only_port: int = _of_endpoints(
+        PORT,
+        "readOnlyPort",
+        10255,
+        flag="--read-only-port",
+        says="/pods, /sourcez, ...; 0 is off",
+        more="endpoints.md",
+    )
+    """A kubelet takes 0. But this port is how the agent shows what it does."""
+    healthz_bind_address: str = _of_endpoints(
+        ADDRESS,
+        "healthzBindAddress",
+        LOOPBACK,
+        flag="--healthz-bind-address",
+        says="Where the healthz port listens",
+        zero_is_default=True,
+        derive=_healthz_address,
+    )
+    healthz_port: int = _of_endpoints(
+        PORT, "healthzPort", 10248, flag="--healthz-port", says="/healthz; 0 is off"
+    )
+    allow_non_loopback: bool = _of_endpoints(
+        SWITCH,
+        flag="--allow-non-loopback",
+        says="Let others reach these ports, without authentication",
+    )
+    hosts: frozenset[str] = _of_endpoints(
+        HOSTS,
+        flag="--allow-host",
+        says="Answer requests for this name, too. May be repeated",
+        more="endpoints.md#endpoints",
+        derive=_hosts,
+    )
     """Names and addresses of this machine beside those of loopback. Both ports answer requests for these
     only, so that no web page reads them by a name of its own."""
-    enable_server: bool
+    enable_server: bool = _of_endpoints(
+        SWITCH,
+        "enableServer",
+        default=True,
+        flag="--enable-server",
+        says="The TLS server; there is none yet",
+        default_says="",
+    )
     """Whether to serve the authenticated TLS port. There is none yet, so ``False`` is obeyed already. It
     does not concern the other two ports, as in a kubelet: their port numbers switch them off."""
-    enable_chaos: bool
-    """Accept ``POST /debug/actors/NAME/crash``. Only ever true when ``address`` is loopback."""
+    enable_chaos: bool = _of_endpoints(
+        SWITCH,
+        flag="--enable-chaos",
+        says="Let POST /debug/actors/NAME/crash crash an actor",
+        derive=_chaos,
+    )
+    """Only ever true when ``address`` is loopback."""
 
-    logging_format: str
-    """``text`` or ``json``."""
-    verbosity: int
-    """How much is logged, from 0 on, as ``--v`` of a kubelet."""
-    shutdown_deadline: Seconds = defaults.SHUTDOWN_DEADLINE
+    logging_format: str = _of_logs(
+        FORMAT,
+        "logging.format",
+        "text",
+        flag="--logging-format",
+        says="How log lines look",
+        zero_is_default=True,
+    )
+    verbosity: int = _of_logs(
+        LEVEL,
+        "logging.verbosity",
+        flag="-v, --v",
+        says="The higher, the more is logged",
+        default_says="0",
+    )
+    shutdown_deadline: Seconds = SHUTDOWN_DEADLINE
     """How long an orderly stop may take in all, before the process ends anyway."""
 
     configuration: JsonObject = field(repr=False)
-    """The KubeletConfiguration in its own JSON, as files and flags give it. Fields of a cluster are there
-    anyway, as they are in effect."""
+    """The KubeletConfiguration in its own JSON: what is obeyed as it is in effect, with masked secrets, all
+    else as it was given. What only a node of a cluster obeys is there anyway."""
     warnings: tuple[str, ...] = ()
     """What the agent's owner should read once at start: sentences without a full stop."""
 
 
 def effective_configuration(settings: Settings) -> JsonObject:
-    """Return what ``/configz`` answers: the KubeletConfiguration with masked secrets, and the root directory.
-
-    Every field that is obeyed is there as it is in effect, whether anybody set it or not. So are those that
-    only a node of a cluster obeys, for an agent without one. Other fields are shown as they were given.
-    """
+    """Return what ``/configz`` answers: the KubeletConfiguration, and the root directory."""
     return {
-        "kubeletconfig": {**settings.configuration, **_in_effect(settings)},
+        "kubeletconfig": settings.configuration,
         "rootDir": str(settings.root_dir.absolute()),
-    }
-
-
-def _in_effect(settings: Settings) -> JsonObject:
-    """Return the fields that any agent obeys."""
-    logging = settings.configuration.get("logging", {})
-    headers = settings.static_pod_url_header
-    return {
-        "enableServer": settings.enable_server,
-        "staticPodPath": str(settings.static_pod_path or ""),
-        "staticPodURL": settings.static_pod_url and masked_url(settings.static_pod_url),
-        "staticPodURLHeader": {name: [MASKED] * len(headers[name]) for name in headers},
-        "fileCheckFrequency": format_duration(settings.file_check_frequency),
-        "httpCheckFrequency": format_duration(settings.http_check_frequency),
-        "address": settings.address,
-        "readOnlyPort": settings.read_only_port,
-        "healthzPort": settings.healthz_port,
-        "healthzBindAddress": settings.healthz_bind_address,
-        "registerWithTaints": list(settings.taints or ()),
-        "crashLoopBackOff": {
-            "maxContainerRestartPeriod": format_duration(settings.longest_restart_pause)
-        },
-        "logging": {
-            **logging,
-            "format": settings.logging_format,
-            "verbosity": settings.verbosity,
-        },
     }

@@ -1,18 +1,21 @@
-"""Checks of settings. Each complaint is a ``UsageError`` with one sentence."""
+"""Checks of values.
+
+Where a row is checked, ``ValueError`` has the end of a sentence that begins with the name of the row. Other
+complaints are a ``UsageError`` with one sentence.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
+from manifests.durations import format_duration
+from messages.units import Seconds
 from settings.errors import UsageError
-
-if TYPE_CHECKING:
-    from settings.flags.command_line import CommandLine
 
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _FILE_KINDS = (
@@ -21,20 +24,6 @@ _FILE_KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISCHR, "a device"),
 )
-
-
-def checked_url(url: str) -> str:
-    """Return ``url``: empty, or http or https with a host. Raises ``UsageError``, which does not show it."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
-    except ValueError:
-        good = False
-    if url and not good:
-        raise UsageError(
-            "staticPodURL should be an http or https URL with a host", at="staticPodURL"
-        )
-    return url
 
 
 def checked_node_name(name: str) -> str:
@@ -47,27 +36,6 @@ def checked_node_name(name: str) -> str:
             at="--hostname-override",
         )
     return node_name
-
-
-def check_contradictions(line: CommandLine) -> None:
-    """Raise ``UsageError`` when flags do not go together."""
-    chosen = {
-        "--standalone": line.standalone,
-        "--kubeconfig": bool(line.kubeconfig),
-        "--in-cluster": line.in_cluster,
-    }
-    names = [name for name, is_chosen in chosen.items() if is_chosen]
-    if len(names) > 1:
-        raise UsageError(f"{' and '.join(names)} contradict each other", at=names[-1])
-    if line.output and line.validate is None and not line.explain_takeover:
-        raise UsageError(
-            "--output has an effect only with --validate and --explain-takeover", at="--output"
-        )
-    if line.explain_takeover and line.validate is not None:
-        raise UsageError(
-            "--validate and --explain-takeover are two questions: ask one at a time",
-            at="--explain-takeover",
-        )
 
 
 def check_path(what: str, path: Path, *, at: str) -> None:
@@ -97,3 +65,37 @@ def check_apart(local_objects_dir: Path, static_pod_path: Path | None) -> None:
             "keep Secrets and ConfigMaps apart from the manifests of pods",
             at="--local-objects-dir",
         )
+
+
+T = TypeVar("T")
+
+
+def at_least(least: int, why: str = "") -> Callable[[int], int]:
+    """Return what refuses numbers below ``least``."""
+    return _checked(lambda number: number >= least, f"{{}} should be at least {least}{why}")
+
+
+def no_shorter_than(least: Seconds) -> Callable[[Seconds], Seconds]:
+    """Return what refuses durations below ``least``."""
+    return _checked(lambda span: span >= least, f"should be at least {format_duration(least)}")
+
+
+def between(least: float, most: float, sentence: str) -> Callable[[float], float]:
+    """Return what refuses numbers out of bounds by ``sentence``, in which ``{}`` is the number."""
+    return _checked(lambda number: least <= number <= most, sentence)
+
+
+def one_of(choices: tuple[str, ...], sentence: str) -> Callable[[str], str]:
+    """Return what refuses other texts by ``sentence``, in which ``{}`` is the text."""
+    return _checked(lambda text: text in choices, sentence, lambda text: repr(text[:32]))
+
+
+def _checked(
+    is_good: Callable[[T], bool], sentence: str, shown: Callable[[T], Any] = lambda value: value
+) -> Callable[[T], T]:
+    def check(value: T) -> T:
+        if not is_good(value):
+            raise ValueError(sentence.format(shown(value)))
+        return value
+
+    return check

@@ -6,53 +6,29 @@ than its owner may think, is a warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from socket import gethostname
-from typing import Any
+from typing import Any, TypeVar
 
 from messages.pods import JsonObject
-from settings import defaults
 from settings.agent import Settings
-from settings.checks import (
-    check_apart,
-    check_contradictions,
-    check_path,
-    checked_node_name,
-    checked_url,
-)
-from settings.configuration.file import (
-    ConfigurationFile,
-    drop_ins,
-    merged,
-    read_configuration,
-)
-from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
-from settings.effects import Effect, Situation
+from settings.checks import check_apart, check_path
+from settings.cluster import ClusterSettings
+from settings.configuration_file import ConfigurationFile, drop_ins, merged, read_configuration
+from settings.containers import ContainerSettings, check_containers
 from settings.errors import UsageError
-from settings.flags.command_line import CommandLine
-from settings.load_cluster import (
-    FLAGS_OF_A_CLUSTER,
-    cluster_settings_of,
-    fields_of_a_cluster,
-)
-from settings.load_containers import (
-    fields_of_containers,
-)
-from settings.load_resources import (
-    fields_of_resources,
-    pod_networks_of,
-    resources_of,
-)
-from settings.load_runtime import (
-    endpoint_warning,
-    node_labels_of,
-    restart_pause_of,
-    runtime_of,
-    taints_of,
-)
-from settings.values.addresses import is_loopback
-from settings.without_effect import told
+from settings.line import CommandLine, check_contradictions
+from settings.resources import ResourceSettings, limits_by_machine
+from settings.rows import Row, Told, rows_of
+from settings.runtime import HollowSettings, RuntimeSettings, runtime_kind
+from settings.schema import KubeletConfiguration
+from settings.situation import RuntimeKind, Situation, Where
+from settings.table import API_VERSION, FIELDS, KIND, ROWS, why_ignored
+from settings.without_effect import told as told_together
+
+T = TypeVar("T")
 
 
 def load_settings(line: CommandLine) -> Settings:
@@ -97,154 +73,145 @@ def settings_of(
     for file in files:
         given = merged(given, file.given)
         notes += file.warnings
-    configuration = KubeletConfiguration.model_validate(_with_flags(given, line.fields))
-    value = configuration.value_of
-    address = _checked_address(configuration, line)
-    cluster = cluster_settings_of(line, configuration)
-    runtime = runtime_of(line, configuration)
-    containers = runtime.containers
-    is_real = containers is not None
-    resources = resources_of(line, configuration, is_machine=cluster is not None or is_real)
-    node_name = checked_node_name(line.hostname_override or hostname)
-    situation = Situation(is_joined=cluster is not None, runtime=runtime.kind)
-    unserved = _unserved(configuration, situation)
-    idle = _idle(configuration, line, situation)
-    return Settings(
-        node_name=node_name,
-        root_dir=line.root_dir,
-        cluster=cluster,
-        static_pod_path=Path(configuration.staticPodPath) if configuration.staticPodPath else None,
-        file_check_frequency=value("fileCheckFrequency"),
-        local_objects_dir=line.local_objects_dir,
-        strict_manifests=line.strict_manifests,
-        clear_on_missing_path=line.clear_on_missing_path,
-        static_pod_url=checked_url(configuration.staticPodURL),
-        static_pod_url_header={k: tuple(v) for k, v in configuration.staticPodURLHeader.items()},
-        static_pod_url_ca_file=line.manifest_url_ca_file,
-        http_check_frequency=value("httpCheckFrequency"),
-        sync_frequency=value("syncFrequency"),
-        runtime=runtime,
-        node_labels=node_labels_of(line, runtime, is_joined=cluster is not None),
-        taints=taints_of(configuration, runtime),
-        longest_restart_pause=restart_pause_of(configuration),
-        resources=resources,
-        pod_networks=pod_networks_of(configuration),
-        address=address,
-        read_only_port=configuration.readOnlyPort,
-        healthz_bind_address=value("healthzBindAddress"),
-        healthz_port=configuration.healthzPort,
-        hosts=_hosts(line, node_name, hostname, (address, value("healthzBindAddress"))),
-        enable_server=configuration.enableServer,
-        enable_chaos=line.enable_chaos,
-        logging_format=configuration.logging.value_of("format"),
-        verbosity=configuration.logging.verbosity,
-        configuration={
-            **configuration.given(),
-            **fields_of_a_cluster(configuration),
-            **fields_of_resources(configuration, resources),
-            **(fields_of_containers(configuration, containers) if containers is not None else {}),
-        },
-        warnings=(
-            *notes,
-            *_warnings(configuration, address, unserved),
-            *_flags_without_effect(line),
-            *filter(None, (endpoint_warning(line, configuration, runtime),)),
-            *(_standalone_warnings(configuration, idle) if cluster is None else ()),
-        ),
+    for name, value in line.others.items():
+        given = _with(given, name, value) if name in FIELDS else given
+    configuration = KubeletConfiguration.model_validate(given)
+    fields = dict(configuration.told())
+    told = _told(line, fields, hostname)
+    settler = _Settler(told, configuration.given())
+    cluster = settler.made(ClusterSettings, kubeconfig=line.kubeconfig)
+    settings = settler.made(
+        Settings,
+        cluster=cluster if told.situation.is_joined else None,
+        runtime=_runtime(line, told, settler),
+        resources=settler.made(ResourceSettings, is_machine=limits_by_machine(told)),
+        configuration={},
+    )
+    return replace(
+        settings,
+        configuration=settler.shown,
+        warnings=(*notes, *_warnings(line, told, settings, _changed(fields))),
     )
 
 
-def _hosts(
-    line: CommandLine, node_name: str, hostname: str, listening: Iterable[str]
-) -> frozenset[str]:
-    """Return the names and addresses by which requests may ask for this machine, beside loopback."""
-    addresses = {*line.node_ip, *listening} - {"0.0.0.0", "::"}  # noqa: S104  # these name no machine
-    return frozenset({node_name, hostname.lower(), *line.allow_host, *addresses})
+class _Settler:
+    """Makes dataclasses of rows, and keeps how their fields are shown."""
+
+    def __init__(self, told: Told, given: JsonObject) -> None:
+        self.shown = given
+        """What ``/configz`` shows: fields that were given and, over them, those in effect."""
+        self._told = told
+
+    def made(self, group: Callable[..., T], **others: Any) -> T:
+        """Return a ``group`` with the values of all its rows. Raises ``UsageError``."""
+        return group(**{name: self._settled(row) for name, row in rows_of(group)}, **others)
+
+    def _settled(self, row: Row) -> Any:
+        is_none = row.none_if_unset and row.name not in self._told.given
+        try:
+            value = row.derive(self._told) if row.derive else self._told[row.name]
+            settled = None if is_none else row.settled(value)
+        except ValueError as error:
+            raise UsageError(f"{row.name} {error}", at=row.name) from None
+        if row.field:
+            self.shown = _with(self.shown, row.field, row.shown(value))
+        return settled
 
 
-def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:
-    """Return ``given`` with each flag's value in place of what stood at its path."""
-    result = dict(given)
-    for path, value in flags.items():
-        *parents, last = path.split(".")
-        target = result
-        for parent in parents:
-            target[parent] = dict(target.get(parent, {}))
-            target = target[parent]
-        target[last] = value
-    return result
+def _told(line: CommandLine, fields: Mapping[str, Any], hostname: str) -> Told:
+    given = {**line.others, **fields}
+
+    def value(row: Row) -> Any:
+        said = given.get(row.name, row.initial)
+        return said or row.initial if row.zero_is_default else said
+
+    return Told(
+        values={name: value(row) for name, row in ROWS.items()},
+        given=given.keys(),
+        typed=line.others.keys(),
+        situation=Situation(is_joined=line.is_joining, runtime=runtime_kind(line.runtime)),
+        hostname=hostname,
+    )
 
 
-def _unserved(configuration: KubeletConfiguration, situation: Situation) -> tuple[str, ...]:
-    """Return what was set and has no effect; without the endpoint, which has a warning of its own."""
-    idle = {Effect.OBEYED, Effect.IDLE_WITHOUT_CLUSTER}
-    fields = sorted(path for path in configuration.changed() if situation.effect(path) not in idle)
-    return tuple(path for path in fields if path != "containerRuntimeEndpoint")
+def _with(document: JsonObject, path: str, value: Any) -> JsonObject:
+    """Return ``document`` with ``value`` at ``path``."""
+    first, _, below = path.partition(".")
+    return {**document, first: _with(document.get(first, {}), below, value) if below else value}
 
 
-def _idle(
-    configuration: KubeletConfiguration, line: CommandLine, situation: Situation
-) -> tuple[str, ...]:
-    """Return what was set and has an effect only in a cluster; nothing if the agent joins one."""
-    given = dict.fromkeys(FLAGS_OF_A_CLUSTER, line.node_ip)
-    names = (*sorted(configuration.changed()), *(name for name in given if given[name]))
-    idle = Effect.IDLE_WITHOUT_CLUSTER
-    return tuple(name for name in names if situation.effect(name) is idle)
+def _runtime(line: CommandLine, told: Told, settler: _Settler) -> RuntimeSettings:
+    """Return what runs the pods. Raises ``UsageError``."""
+    kind = told.situation.runtime or RuntimeKind.CRI
+    _refuse_flags_of_others(line, told)
+    containers = settler.made(ContainerSettings) if kind is RuntimeKind.CRI else None
+    if containers is not None:
+        check_containers(told, containers)
+    return settler.made(
+        RuntimeSettings,
+        kind=kind,
+        containers=containers,
+        provider=line.runtime if kind is RuntimeKind.PROVIDER else "",
+        hollow=settler.made(HollowSettings),
+    )
 
 
-def _checked_address(configuration: KubeletConfiguration, line: CommandLine) -> str:
-    """Return the read-only port's address. Raises ``UsageError`` if others could reach a port.
+def _refuse_flags_of_others(line: CommandLine, told: Told) -> None:
+    """Raise ``UsageError`` for a flag of another runtime, where its owner would count on it."""
+    hollow = [row.name for row in ROWS.values() if row.where is Where.HOLLOW and not row.field]
+    real = ("--adopt-static-pods", "--explain-takeover")
+    given = told.given | ({"--explain-takeover"} if line.explain_takeover else set())
+    for where, names, runtime in (
+        (Where.HOLLOW, hollow, RuntimeKind.HOLLOW),
+        (Where.CONTAINERS, real, RuntimeKind.CRI),
+    ):
+        for flag in names:
+            if flag in given and not told.situation.is_in(where):
+                raise UsageError(f"{flag} has an effect only with --runtime {runtime}", at=flag)
 
-    In a kubelet's file, ``address`` is meant for the TLS port, and the read-only port is off unless the
-    file says otherwise. So such a file gets the read-only port on loopback. A file that also names this
-    port, and an address that is given as a flag, need ``--allow-non-loopback``.
+
+def _changed(fields: Mapping[str, Any]) -> list[str]:
+    """Return the path of every field whose value differs from its default.
+
+    Zero durations and empty values mean the default to a kubelet, and kubeadm writes many of them.
     """
-    address: str = configuration.value_of("address")
-    healthz: str = configuration.value_of("healthzBindAddress")
-    if configuration.healthzPort and not is_loopback(healthz) and not line.allow_non_loopback:
-        raise UsageError(_reachable("healthzPort", healthz), at="healthzBindAddress")
-    if configuration.readOnlyPort and not is_loopback(address) and not line.allow_non_loopback:
-        if "readOnlyPort" in configuration.model_fields_set or "address" in line.fields:
-            raise UsageError(_reachable("readOnlyPort", address), at="address")
-        address = defaults.ADDRESS
-    if line.enable_chaos and not is_loopback(address):
-        raise UsageError(
-            f"--enable-chaos works on a loopback address only, not on {address}",
-            at="--enable-chaos",
-        )
-    return address
-
-
-def _reachable(port: str, address: str) -> str:
-    return (
-        f"{port} on {address} would answer anybody who can reach this machine: take a loopback "
-        f"address, set {port} to 0, or insist with --allow-non-loopback"
+    return sorted(
+        path
+        for path, value in fields.items()
+        if value != FIELDS[path].initial
+        and value not in ("", [], {})
+        and not (isinstance(value, float) and value == 0.0)
     )
 
 
 def _warnings(
-    configuration: KubeletConfiguration, address: str, unserved: tuple[str, ...]
+    line: CommandLine, told: Told, settings: Settings, changed: Sequence[str]
 ) -> Iterator[str]:
-    if configuration.readOnlyPort and address != configuration.value_of("address"):
+    situation = told.situation
+    if told["readOnlyPort"] and settings.address != told["address"]:
         yield (
-            f"The read-only port listens on {address} and not on {configuration.address}, which the "
+            f"The read-only port listens on {settings.address} and not on {told['address']}, which the "
             "configuration names for the TLS port; --allow-non-loopback changes that"
         )
-    if unserved:
+    endpoint = "containerRuntimeEndpoint"
+    ignored = {path: why for path in changed if (why := why_ignored(path, situation))}
+    idle = [path for path in changed if ignored.get(path) == Where.CLUSTER]
+    if unserved := [path for path in ignored if path not in {endpoint, *idle}]:
         yield f"Not served yet, so without effect: {', '.join(unserved)}"
-
-
-def _flags_without_effect(line: CommandLine) -> Iterator[str]:
     if line.without_effect:
-        yield f"Flags of a kubelet, without effect here: {told(line.without_effect)}"
+        yield f"Flags of a kubelet, without effect here: {told_together(line.without_effect)}"
+    if told[endpoint] and settings.runtime and settings.runtime.containers is None:
+        yield f"{endpoint} has no effect with --runtime {line.runtime}"
+    if not situation.is_joined:
+        flags = [name for name in line.others if name not in FIELDS]
+        idle += [name for name in flags if why_ignored(name, situation) == Where.CLUSTER]
+        yield from _standalone_warnings(told, idle)
 
 
-def _standalone_warnings(
-    configuration: KubeletConfiguration, idle: tuple[str, ...]
-) -> Iterator[str]:
+def _standalone_warnings(told: Told, idle: Sequence[str]) -> Iterator[str]:
     if idle:
         yield f"Without effect on a standalone agent: {', '.join(idle)}"
-    if not configuration.staticPodPath and not configuration.staticPodURL:
+    if not told["staticPodPath"] and not told["staticPodURL"]:
         yield (
             "No source of pods is configured: set staticPodPath or --pod-manifest-path, staticPodURL "
             "or --manifest-url, or join a cluster with --kubeconfig"

@@ -2,11 +2,10 @@
 
 They are taken, so that the flags and the file of a kubelet's unit work unchanged.
 
-Every flag that a kubelet from 1.20 to 1.36 knows on Linux or Windows is here, or in
-``settings.flags.definitions`` if it is obeyed. The sources are the page "kubelet" of Kubernetes' reference of
-command line tools, and the code that registers the flags: ``cmd/kubelet/app/options`` for its own and
-cAdvisor's, ``component-base/logs`` and klog for those of logs. Every field that ``settings.configuration``
-knows and nobody obeys is here.
+Every flag that a kubelet from 1.20 to 1.36 knows on Linux or Windows is here, or in ``settings.table`` if it is
+obeyed. The sources are the page "kubelet" of Kubernetes' reference of command line tools, and the code that
+registers the flags: ``cmd/kubelet/app/options`` for its own and cAdvisor's, ``component-base/logs`` and klog for
+those of logs. Every field that a kubelet up to 1.36 knows and nobody obeys is here too.
 
 The value of a flag is taken as it is. It may be a secret, so it is neither kept nor shown.
 """
@@ -17,15 +16,35 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from settings.kinds import (
+    AMOUNTS,
+    DURATION,
+    FLUSH_FREQUENCY,
+    FRACTION,
+    GATES,
+    GRACE_PERIODS,
+    INTEGER,
+    INTEGERS,
+    LIST,
+    LONG,
+    MEMORY,
+    PORT,
+    QUANTITY,
+    SWITCH,
+    TEXT,
+    VERBOSITIES,
+)
+from settings.rows import Field
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithoutEffect:
-    """Flags and fields that have no effect for one reason, between spaces; flags without their dashes."""
+    """Flags and fields that have no effect for one reason; flags between spaces, without their dashes."""
 
     instead: str
     """What is done instead, in words; empty for nothing."""
-    fields: str = ""
-    """Paths of fields of a KubeletConfiguration."""
+    fields: tuple[Field, ...] = ()
+    """Of a KubeletConfiguration, with a kubelet's defaults: who sets one to that changes nothing."""
     switches: str = ""
     """Flags that take a value behind ``=`` only. What follows one is no value."""
     valued: str = ""
@@ -43,11 +62,14 @@ def _dashed(names: str) -> frozenset[str]:
 TABLE: Final[Sequence[WithoutEffect]] = (
     WithoutEffect(
         instead="logs go to standard error, as --logging-format and --v say",
-        fields="""
-            logging.flushFrequency logging.vmodule
-            logging.options.text.splitStream logging.options.text.infoBufferSize
-            logging.options.json.splitStream logging.options.json.infoBufferSize
-            """,
+        fields=(
+            Field(FLUSH_FREQUENCY, "logging.flushFrequency", 5.0),
+            Field(VERBOSITIES, "logging.vmodule"),
+            Field(SWITCH, "logging.options.text.splitStream"),
+            Field(QUANTITY, "logging.options.text.infoBufferSize", "0"),
+            Field(SWITCH, "logging.options.json.splitStream"),
+            Field(QUANTITY, "logging.options.json.infoBufferSize", "0"),
+        ),
         switches="""
             add-dir-header alsologtostderr experimental-logging-sanitization log-json-split-stream
             log-text-split-stream logtostderr one-output skip-headers skip-log-headers
@@ -59,17 +81,28 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="swap is not looked at",
-        fields="failSwapOn memorySwap.swapBehavior",
+        fields=(
+            Field(SWITCH, "failSwapOn", default=True),
+            Field(TEXT, "memorySwap.swapBehavior"),
+        ),
         switches="fail-swap-on",
     ),
     WithoutEffect(
         instead="the kernel's settings are not looked at",
-        fields="failCgroupV1 protectKernelDefaults",
+        fields=(
+            Field(SWITCH, "protectKernelDefaults"),
+            Field(SWITCH, "failCgroupV1", default=True),
+        ),
         switches="fail-cgroupv1 protect-kernel-defaults",
     ),
     WithoutEffect(
         instead="networks of pods are the container runtime's",
-        fields="makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit hairpinMode",
+        fields=(
+            Field(TEXT, "hairpinMode", "promiscuous-bridge"),
+            Field(SWITCH, "makeIPTablesUtilChains", default=True),
+            Field(INTEGER, "iptablesMasqueradeBit", 14),
+            Field(INTEGER, "iptablesDropBit", 15),
+        ),
         switches="make-iptables-util-chains",
         valued="""
             cni-bin-dir cni-cache-dir cni-conf-dir hairpin-mode iptables-drop-bit
@@ -82,7 +115,7 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="each call has a deadline of its own: minutes where one that is cut off does harm",
-        fields="runtimeRequestTimeout",
+        fields=(Field(DURATION, "runtimeRequestTimeout", 120.0),),
         valued="runtime-request-timeout",
     ),
     WithoutEffect(
@@ -102,17 +135,37 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="not served yet",
-        fields="""
-            cpuManagerPolicy cpuManagerPolicyOptions cpuManagerReconcilePeriod
-            draManagerReconcilePeriod evictionMaxPodGracePeriod evictionMinimumReclaim
-            evictionPressureTransitionPeriod evictionSoft evictionSoftGracePeriod
-            kernelMemcgNotification kubeletCgroups localStorageCapacityIsolation
-            memoryManagerPolicy memoryReservationPolicy memoryThrottlingFactor qosReserved
-            reservedMemory reservedSystemCPUs shutdownGracePeriod
-            shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods systemCgroups
-            topologyManagerPolicy topologyManagerPolicyOptions topologyManagerScope
-            tracing.endpoint tracing.samplingRatePerMillion volumePluginDir volumeStatsAggPeriod
-            """,
+        fields=(
+            Field(DURATION, "volumeStatsAggPeriod", 60.0),
+            Field(TEXT, "kubeletCgroups"),
+            Field(TEXT, "systemCgroups"),
+            Field(TEXT, "cpuManagerPolicy", "none"),
+            Field(AMOUNTS, "cpuManagerPolicyOptions"),
+            Field(DURATION, "cpuManagerReconcilePeriod", 10.0),
+            Field(DURATION, "draManagerReconcilePeriod", 60.0),
+            Field(TEXT, "memoryManagerPolicy", "None"),
+            Field(TEXT, "topologyManagerPolicy", "none"),
+            Field(TEXT, "topologyManagerScope", "container"),
+            Field(AMOUNTS, "topologyManagerPolicyOptions"),
+            Field(AMOUNTS, "qosReserved"),
+            Field(AMOUNTS, "evictionSoft"),
+            Field(AMOUNTS, "evictionSoftGracePeriod"),
+            Field(DURATION, "evictionPressureTransitionPeriod", 300.0),
+            Field(INTEGER, "evictionMaxPodGracePeriod"),
+            Field(AMOUNTS, "evictionMinimumReclaim"),
+            Field(TEXT, "reservedSystemCPUs"),
+            Field(TEXT, "volumePluginDir", "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/"),
+            Field(SWITCH, "kernelMemcgNotification"),
+            Field(DURATION, "shutdownGracePeriod"),
+            Field(DURATION, "shutdownGracePeriodCriticalPods"),
+            Field(GRACE_PERIODS, "shutdownGracePeriodByPodPriority"),
+            Field(MEMORY, "reservedMemory"),
+            Field(FRACTION, "memoryThrottlingFactor", 0.9),
+            Field(TEXT, "memoryReservationPolicy", "None"),
+            Field(TEXT, "tracing.endpoint"),
+            Field(INTEGER, "tracing.samplingRatePerMillion"),
+            Field(SWITCH, "localStorageCapacityIsolation", default=True),
+        ),
         switches="""
             experimental-allocatable-ignore-eviction
             experimental-check-node-capabilities-before-mount
@@ -133,26 +186,47 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="only pods have cgroups of the agent's",
-        fields="kubeReservedCgroup systemReservedCgroup",
+        fields=(
+            Field(TEXT, "systemReservedCgroup"),
+            Field(TEXT, "kubeReservedCgroup"),
+        ),
         valued="kube-reserved-cgroup system-reserved-cgroup",
     ),
     WithoutEffect(
         instead="the Node does not say it",
-        fields="nodeStatusMaxImages providerID",
+        fields=(
+            Field(INTEGER, "nodeStatusMaxImages", 50),
+            Field(TEXT, "providerID"),
+        ),
         switches="register-schedulable",
         valued="cloud-config cloud-provider node-status-max-images provider-id",
     ),
     WithoutEffect(
         instead="there is no TLS server yet, only the read-only port",
-        fields="""
-            authentication.anonymous.enabled authentication.webhook.cacheTTL
-            authentication.webhook.enabled authentication.x509.clientCAFile authorization.mode
-            authorization.webhook.cacheAuthorizedTTL authorization.webhook.cacheUnauthorizedTTL
-            enableContentionProfiling enableDebugFlagsHandler enableDebuggingHandlers
-            enableProfilingHandler enableSystemLogHandler enableSystemLogQuery port
-            serverTLSBootstrap showHiddenMetricsForVersion streamingConnectionIdleTimeout
-            tlsCertFile tlsCipherSuites tlsCurvePreferences tlsMinVersion tlsPrivateKeyFile
-            """,
+        fields=(
+            Field(PORT, "port", 10250),
+            Field(TEXT, "tlsCertFile"),
+            Field(TEXT, "tlsPrivateKeyFile"),
+            Field(LIST, "tlsCipherSuites"),
+            Field(INTEGERS, "tlsCurvePreferences"),
+            Field(TEXT, "tlsMinVersion"),
+            Field(SWITCH, "serverTLSBootstrap"),
+            Field(TEXT, "authentication.x509.clientCAFile"),
+            Field(SWITCH, "authentication.webhook.enabled", default=True),
+            Field(DURATION, "authentication.webhook.cacheTTL", 120.0),
+            Field(SWITCH, "authentication.anonymous.enabled"),
+            Field(TEXT, "authorization.mode", "Webhook"),
+            Field(DURATION, "authorization.webhook.cacheAuthorizedTTL", 300.0),
+            Field(DURATION, "authorization.webhook.cacheUnauthorizedTTL", 30.0),
+            Field(SWITCH, "enableDebuggingHandlers", default=True),
+            Field(SWITCH, "enableContentionProfiling"),
+            Field(DURATION, "streamingConnectionIdleTimeout", 14400.0),
+            Field(TEXT, "showHiddenMetricsForVersion"),
+            Field(SWITCH, "enableSystemLogHandler", default=True),
+            Field(SWITCH, "enableSystemLogQuery"),
+            Field(SWITCH, "enableProfilingHandler", default=True),
+            Field(SWITCH, "enableDebugFlagsHandler", default=True),
+        ),
         switches="""
             anonymous-auth authentication-token-webhook contention-profiling
             enable-cadvisor-json-endpoints enable-debugging-handlers rotate-server-certificates
@@ -167,16 +241,21 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="credentials are those of --kubeconfig, read again when they change",
-        fields="rotateCertificates",
+        fields=(Field(SWITCH, "rotateCertificates"),),
         switches="rotate-certificates",
         valued="bootstrap-kubeconfig experimental-bootstrap-kubeconfig",
     ),
     WithoutEffect(
-        instead="requests are JSON", fields="contentType", valued="kube-api-content-type"
+        instead="requests are JSON",
+        fields=(Field(TEXT, "contentType", "application/vnd.kubernetes.protobuf"),),
+        valued="kube-api-content-type",
     ),
     WithoutEffect(
         instead="what starts the agent can set it, such as a systemd unit",
-        fields="maxOpenFiles oomScoreAdj",
+        fields=(
+            Field(INTEGER, "oomScoreAdj", -999),
+            Field(LONG, "maxOpenFiles", 1000000),
+        ),
         valued="max-open-files oom-score-adj windows-priorityclass",
     ),
     WithoutEffect(
@@ -185,11 +264,13 @@ TABLE: Final[Sequence[WithoutEffect]] = (
         valued="lock-file",
     ),
     WithoutEffect(
-        instead="there are no feature gates", fields="featureGates", valued="feature-gates"
+        instead="there are no feature gates",
+        fields=(Field(GATES, "featureGates"),),
+        valued="feature-gates",
     ),
     WithoutEffect(
         instead="what has ended is cleared away at once, not every so often",
-        fields="podHousekeepingPeriod",
+        fields=(Field(DURATION, "podHousekeepingPeriod", 2.0),),
     ),
     WithoutEffect(
         instead="there is no cAdvisor",
@@ -205,7 +286,7 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="",
-        fields="runOnce",
+        fields=(Field(SWITCH, "runOnce"),),
         switches="really-crash-for-testing runonce windows-service",
         valued="chaos-chance dynamic-config-dir",
     ),
@@ -213,7 +294,7 @@ TABLE: Final[Sequence[WithoutEffect]] = (
 
 SWITCHES: Final = frozenset[str]().union(*(_dashed(row.switches) for row in TABLE))
 VALUED: Final = frozenset[str]().union(*(_dashed(row.valued) for row in TABLE))
-REASONS: Final = {path: row.instead or "not served" for row in TABLE for path in row.fields.split()}
+REASONS: Final = {each.field: row.instead or "not served" for row in TABLE for each in row.fields}
 """Why each field has no effect that nobody obeys."""
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from command.drawing import Drawing
-    from settings.explaining.explanation import ExplainedSetting, Explanation
+    from settings.explaining import ExplainedSetting, Explanation
 
 COLUMNS = (
     Column(title="SETTING", is_folded=True),
@@ -73,7 +73,7 @@ def _explained(arguments: tuple[str, ...]) -> Explanation:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     # What decides is the agent's own, and takes a sixth of a second to import.
     from settings.errors import StartError, UsageError  # noqa: PLC0415
-    from settings.explaining.explain import explained  # noqa: PLC0415
+    from settings.explaining import explained  # noqa: PLC0415
 
     try:
         return explained(flags_of(arguments))

@@ -70,7 +70,7 @@ def _rules(flags: tuple[str, ...]) -> Any:
     if not flags:
         return usual_rules(gethostname(), FILE)
     # What reads flags and the files that they name takes 0.3 s to import.
-    from settings.flags.command_line import parse  # noqa: PLC0415
+    from settings.command_line import parse  # noqa: PLC0415
     from settings.load import load_settings  # noqa: PLC0415
 
     return manifest_rules(load_settings(parse(flags)), FILE)

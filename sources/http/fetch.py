@@ -34,7 +34,7 @@ from kernel.cancelling import raise_if_cancelled
 from manifests.texts import cut, one_line
 from messages.sources import RejectReason
 from messages.units import Seconds
-from settings.values.addresses import is_loopback
+from settings.addresses import is_loopback
 from settings.version import version
 from sources.http.answers import Body, FetchError, Unmodified, Validators
 from sources.http.bodies import MOST_BYTES

@@ -35,7 +35,7 @@ from messages.sources import (
     SourceMessage,
 )
 from messages.units import Seconds, Timestamp
-from settings.values.urls import masked_url
+from settings.addresses import masked_url
 from sources.http.answers import Body, MakeFetcher, Unmodified, Validators
 from sources.http.asking import (
     Asking,

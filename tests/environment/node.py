@@ -25,7 +25,7 @@ from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
 from server.actor import Listeners
 from settings.agent import Settings
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 from sources.apiserver.source import API_SOURCE
 from sources.file.source import FILE_SOURCE

@@ -18,7 +18,7 @@ from kernel import EXIT_STOPPED, SharedThreads
 from messages.units import Seconds
 from server.actor import Listeners
 from server.loop import ServerLoop
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 from tests.support.agent.process import eventually
 from tests.support.patience import PATIENCE

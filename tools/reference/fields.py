@@ -4,46 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from settings.agent import effective_configuration
-from settings.configuration.field_types import words
-from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
-from settings.effects import SERVED
-from settings.explaining.values import at, defaults_of_fields
-from settings.flags.command_line import parse
-from settings.flags.definitions import FLAGS
+from settings.command_line import parse
+from settings.explaining import at
 from settings.load import settings_of
-from settings.load_cluster import SERVED_IN_A_CLUSTER
-from settings.load_containers import SERVED_OF_CONTAINERS
-from settings.load_resources import SERVED_OF_HOLLOW_PODS
+from settings.situation import Where
+from settings.table import API_VERSION, KIND, ROWS, defaults_of_fields
 from settings.without_effect import TABLE
 from tools.reference.flags import meaning
-from tools.reference.links import of_field
 from tools.reference.markdown import code, codes, page, section, table
-
-MEANINGS: Final = {
-    "podLogsDir": "Where the logs of containers are",
-    "imagePullCredentialsVerificationPolicy": "Who may have an image that is there already",
-    "preloadedImagesVerificationAllowlist": "Repositories whose images anybody may have",
-    "nodeStatusReportFrequency": "Time between two reports of a status that does not change; as "
-    "`nodeStatusUpdateFrequency` if only that is set",
-    "nodeLeaseDurationSeconds": "How long a renewal of the Lease is good",
-    "imageMaximumGCAge": "How long an image may be unused; 0s is for ever",
-    "singleProcessOOMKill": "Whether a process that is out of memory dies alone; by default "
-    "so under cgroup v1",
-    "maxParallelImagePulls": "Images that are pulled at the same time",
-    "mergeDefaultEvictionSettings": "Thresholds that `evictionHard` does not name keep their "
-    "defaults; otherwise they are 0, as in a kubelet",
-    "containerLogMaxWorkers": "Logs that are rotated at the same time",
-    "containerLogMonitorInterval": "Time between two looks at the sizes of logs, at least 3s",
-    "configMapAndSecretChangeDetectionStrategy": "How Secrets and ConfigMaps are kept current",
-    "crashLoopBackOff.maxContainerRestartPeriod": "The longest wait of a container that ends again "
-    "and again, from 1s to 5m",
-    "userNamespaces.idsPerPod": "User ids of a pod with users of its own: a multiple of 65536, up to 1048576",
-}
-"""What fields say that no flag sets."""
 
 INTRODUCTION: Final = f"""\
 The configuration file is a kubelet's: `{KIND}` of `{API_VERSION}`, with every field that a kubelet up to
@@ -59,14 +30,13 @@ alone show theirs."""
 
 def fields_page() -> str:
     """Return the page."""
-    anywhere = SERVED - SERVED_OF_HOLLOW_PODS
     return page(
         "Fields of the configuration file",
         INTRODUCTION,
-        _obeyed("Obeyed on any node", anywhere),
-        _obeyed("Obeyed on a node of a cluster", SERVED_IN_A_CLUSTER),
-        _obeyed("Obeyed where real containers run", SERVED_OF_CONTAINERS),
-        _obeyed("Obeyed where pods are hollow", SERVED_OF_HOLLOW_PODS),
+        _obeyed("Obeyed on any node", Where.ANYWHERE),
+        _obeyed("Obeyed on a node of a cluster", Where.CLUSTER),
+        _obeyed("Obeyed where real containers run", Where.CONTAINERS),
+        _obeyed("Obeyed where pods are hollow", Where.HOLLOW),
         section(
             "Without effect",
             "They are read and checked, so that a kubelet's file works unchanged. One warning names those "
@@ -76,27 +46,23 @@ def fields_page() -> str:
     )
 
 
-def _obeyed(title: str, paths: AbstractSet[str]) -> str:
+def _obeyed(title: str, where: Where) -> str:
     columns = ("field", "type", "default", "flag", "what it says")
-    return section(title, table(columns, _rows(paths)))
+    return section(title, table(columns, _rows(where)))
 
 
-def _rows(paths: AbstractSet[str]) -> Iterator[tuple[str, ...]]:
+def _rows(where: Where) -> Iterator[tuple[str, ...]]:
     effective = _effective()
-    plain = defaults_of_fields()
-    for path, known in KubeletConfiguration.known_fields():
-        name = ".".join(path)
-        if name in paths:
-            value = at(effective, path)
-            more = of_field(name)
-            flag = next((flag for flag in FLAGS if flag.field == name), None)
-            says = meaning(flag) if flag is not None else MEANINGS[name]
+    plain = dict(defaults_of_fields())
+    for row in ROWS.values():
+        if row.field and row.where is where:
+            value = at(effective, row.field.split("."))
             yield (
-                code(name),
-                words(known),
-                code(_text(plain[name] if value is None else value)),
-                code(flag.opts[-1]) if flag is not None else "",
-                says + (f" ([more]({more}))" if more else ""),
+                code(row.field),
+                row.kind.words,
+                code(_text(plain[row.field] if value is None else value)),
+                code(row.flags[-1]) if row.flags else "",
+                meaning(row),
             )
 
 
@@ -115,4 +81,4 @@ def _text(value: Any) -> str:
 def _ignored() -> Iterator[tuple[str, str]]:
     for row in TABLE:
         if row.fields:
-            yield row.instead or "not served", codes(sorted(row.fields.split()))
+            yield row.instead or "not served", codes(sorted(each.field for each in row.fields))

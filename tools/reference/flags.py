@@ -1,19 +1,15 @@
-"""The page of flags, from ``settings.flags``."""
+"""The page of flags, from ``settings.table``."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from settings.flags.definitions import SECTIONS
-from settings.flags.flag import Flag
-from settings.flags.kinds import SWITCH
+from settings.kinds import SWITCH
+from settings.rows import Row
+from settings.table import SECTIONS
 from settings.without_effect import TABLE
-from tools.reference.links import of_flag
 from tools.reference.markdown import code, codes, page, section, table
-
-_DEFAULT: Final = re.compile(r" \[(.*)\]\.?$")
 
 INTRODUCTION: Final = """\
 Flags have the names of a kubelet's where it has them. They win over the fields of `--config` and
@@ -41,30 +37,23 @@ def flags_page() -> str:
     return page("Flags", INTRODUCTION, *sections, ignored)
 
 
-def default(flag: Flag) -> str:
-    """Return the default of a flag as its help shows it; empty if that says none."""
-    found = _DEFAULT.search(flag.help or "")
-    return found[1] if found else ""
+def meaning(row: Row) -> str:
+    """Return what a setting is, in words, with a link to the page that says more."""
+    return row.says + (f" ([more](../{row.more}))" if row.more else "")
 
 
-def meaning(flag: Flag) -> str:
-    """Return what a flag says, in words, without its default and without a full stop."""
-    return _DEFAULT.sub("", flag.help or "").removesuffix(".")
-
-
-def takes(flag: Flag) -> str:
+def takes(row: Row) -> str:
     """Return what a flag takes, in a word or a pattern."""
-    return "switch" if flag.type is SWITCH else flag.metavar or flag.type.name
+    return "switch" if row.kind is SWITCH else row.kind.metavar or row.kind.name
 
 
-def _row(flag: Flag) -> tuple[str, ...]:
-    more = of_flag(flag.opts[-1])
+def _row(row: Row) -> tuple[str, ...]:
     return (
-        codes(flag.opts),
-        code(takes(flag)),
-        default(flag),
-        f"[`{flag.field}`](fields.md)" if flag.field else "",
-        meaning(flag) + (f" ([more]({more}))" if more else ""),
+        codes(row.flags),
+        code(takes(row)),
+        row.shown_default,
+        f"[`{row.field}`](fields.md)" if row.field else "",
+        meaning(row),
     )
 
 

@@ -9,10 +9,10 @@ from typing import Final
 
 from command.failures import EXIT_CODES
 from command.main import actorlet
-from settings.flags.definitions import SECTIONS
-from settings.flags.flag import Flag
+from settings.rows import Row
+from settings.table import SECTIONS
 from settings.version import version
-from tools.reference.flags import default, meaning, takes
+from tools.reference.flags import takes
 from tools.reference.subcommands import (
     ENVIRONMENT,
     EXAMPLES,
@@ -105,15 +105,14 @@ def _flags() -> Iterator[str]:
         yield from _items((_flag(each), _says(each)) for each in flags)
 
 
-def _flag(flag: Flag) -> str:
-    word = takes(flag)
-    return ", ".join(flag.opts) + ("" if word == "switch" else f" {word}")
+def _flag(row: Row) -> str:
+    word = takes(row)
+    return ", ".join(row.flags) + ("" if word == "switch" else f" {word}")
 
 
-def _says(flag: Flag) -> str:
-    told = default(flag)
-    field = f" Field: {flag.field}." if flag.field else ""
-    return f"{meaning(flag)}{f' [{told}]' if told else ''}.{field}"
+def _says(row: Row) -> str:
+    field = f" Field: {row.field}." if row.field else ""
+    return f"{row.says}{f' [{row.shown_default}]' if row.shown_default else ''}.{field}"
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:

@@ -17,8 +17,8 @@ from messages.port import Port
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
 from server.actor import Listeners
-from settings.configuration.file import ConfigurationFile
-from settings.flags.command_line import parse
+from settings.command_line import parse
+from settings.configuration_file import ConfigurationFile
 from settings.load import settings_of
 from tests.support.agent.joined_agent import NODE_NAME
 from tests.support.agent.process import eventually

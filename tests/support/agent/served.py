@@ -41,7 +41,7 @@ from server.actor import HTTP_SERVER, HttpServer, Listeners
 from server.backend import EndpointBackend, EventStreamTimeouts
 from server.cluster_state import ClusterPorts
 from settings.agent import Settings
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 from settings.version import Releases
 from tests.support.patience import PATIENCE

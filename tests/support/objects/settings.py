@@ -6,8 +6,8 @@ from functools import cache
 
 from settings.agent import Settings
 from settings.cluster import ChangeDetection
-from settings.configuration.file import ConfigurationFile
-from settings.flags.command_line import parse
+from settings.command_line import parse
+from settings.configuration_file import ConfigurationFile
 from settings.load import settings_of
 
 

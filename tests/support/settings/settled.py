@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from settings.agent import Settings
-from settings.configuration.file import ConfigurationFile
-from settings.configuration.schema import KubeletConfiguration
+from settings.command_line import parse
+from settings.configuration_file import ConfigurationFile
 from settings.errors import UsageError
-from settings.flags.command_line import parse
 from settings.load import settings_of
+from settings.schema import KubeletConfiguration
 
 NO_SOURCE = (
     "No source of pods is configured: set staticPodPath or --pod-manifest-path, staticPodURL "
@@ -24,6 +24,12 @@ def settled(*arguments: str, **fields: Any) -> Settings:
     """Return the settings of a file with ``fields`` under the flags ``arguments``."""
     given = KubeletConfiguration.model_validate(fields).given()
     return settings_of(parse(arguments), [ConfigurationFile(given=given)], hostname="Node-1")
+
+
+def at_path(name: str, value: Any) -> dict[str, Any]:
+    """Return the fields of a file with ``value`` at the path ``name``; none for None."""
+    first, _, below = name.partition(".")
+    return {} if value is None else {first: at_path(below, value) if below else value}
 
 
 def unserved(*names: str) -> str:

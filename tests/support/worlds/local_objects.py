@@ -18,7 +18,7 @@ from messages.objects import HeldObject, ObjectId, ObjectKind, Origin
 from messages.pods import JsonObject, PodUid
 from server.actor import Listeners
 from settings.agent import Settings
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 from tests.support.crash_matrix import StoryRun
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches

@@ -40,7 +40,7 @@ from runtimes.hollow.record_keeper import SaveHollowPods
 from runtimes.hollow.records import SandboxRecord
 from server.actor import Listeners
 from settings.agent import Settings
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore

@@ -12,7 +12,7 @@ from kernel import Steps, SupervisorSpec, isolated
 from messages.pods import Pod
 from messages.sources import Rescan
 from server.actor import Listeners
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.stage import PATIENT_ROOT, Stage

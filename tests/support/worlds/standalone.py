@@ -22,7 +22,7 @@ from messages.pod_manager import (
 from messages.pods import CONFIG_SEEN, Pod, PodUid
 from messages.sources import Rescan, SourceDescribed
 from server.actor import Listeners
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 from sources.file.source import FILE_SOURCE
 from tests.support.crash_matrix import Observations, Outcome, StoryRun, World

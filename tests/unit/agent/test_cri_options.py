@@ -10,8 +10,7 @@ import pytest
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from runtimes.cgroups.options import CgroupDriver, CgroupOptions
 from settings.agent import Settings
-from settings.cgroup_checks import DRIVERS
-from settings.containers import ContainerSettings
+from settings.containers import DRIVERS, ContainerSettings
 from tests.support.settings.settled import refusal, settled
 
 
@@ -47,27 +46,6 @@ def test_what_is_said_of_cgroups_is_passed_on() -> None:
     assert (found.driver, found.root, found.pods_pids) == (CgroupDriver.SYSTEMD, "/kube", 99)
     assert (found.has_cpu_quota, found.period) == (False, 20_000)
     assert (found.is_one_killed_alone, found.enforced) == (True, frozenset({"none"}))
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"cgroupDriver": "docker"}, "cgroupDriver 'docker' should be cgroupfs or systemd"),
-        ({"cgroupRoot": "a b"}, "cgroupRoot must be an absolute path of plain names, not 'a b'"),
-        ({"cgroupRoot": "/a/../b"}, "cgroupRoot must be an absolute path of plain names, not '/a/../b'"),
-        ({"cpuCFSQuotaPeriod": "2s"}, "cpuCFSQuotaPeriod must be from 1ms to 1s, not 2.0 s"),
-        (
-            {"enforceNodeAllocatable": ["pods", "system-reserved"]},
-            "enforceNodeAllocatable: system-reserved is not supported: only pods are held to their share",
-        ),
-        (
-            {"cgroupsPerQOS": False},
-            "enforceNodeAllocatable needs cgroupsPerQOS: without it there is no cgroup of all pods",
-        ),
-    ],
-)  # fmt: skip
-def test_a_wrong_value_is_refused_in_one_sentence(fields: dict[str, Any], said: str) -> None:
-    assert refusal(lambda: cgroups(**fields)) == said
 
 
 def test_what_only_v2_can_do_is_refused_on_v1() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from agent.manifest_rules import manifest_rules, usual_rules
 from messages.pods import FILE
+from settings.command_line import parse
 from settings.errors import UsageError
-from settings.flags.command_line import parse
 from settings.load import load_settings
 from tests.support.project.checkout import ROOT
 

@@ -23,7 +23,7 @@ from messages.pods import PodUid
 from messages.units import Timestamp
 from runtimes.cri.runtime_socket import PLACES
 from settings.errors import StartError
-from settings.runtime import RuntimeKind
+from settings.situation import RuntimeKind
 
 CRI, HOLLOW, CLASS = RuntimeKind.CRI, RuntimeKind.HOLLOW, RuntimeKind.PROVIDER
 

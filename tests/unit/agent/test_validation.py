@@ -10,8 +10,8 @@ import pytest
 from agent.validation import validate
 from manifests.pod_manifest import ManifestRules
 from messages.pods import FILE
+from settings.command_line import parse
 from settings.errors import StartError, UsageError
-from settings.flags.command_line import parse
 from settings.load import load_settings
 from tests.support.agent.process import manifest
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import load_settings
 from tests.support.project.checkout import ROOT
 from tools.installing.companions import TEMPLATES, configuration_files
@@ -58,7 +58,7 @@ def test_the_unit_gives_the_agent_flags_that_it_knows() -> None:
     texts = {file.path.name: file.content.decode() for file in configuration_files(WHERE)}
     (given,) = re.findall(r"^ACTORLET_FLAGS=(.*)$", texts["actorlet"], re.MULTILINE)
     line = parse(command.replace("$ACTORLET_FLAGS", given.strip('"')).split())
-    assert line.root_dir == Path("/var/lib/actorlet")
+    assert line.others["--root-dir"] == Path("/var/lib/actorlet")
     assert line.config == Path("/etc/actorlet/config.yaml")
     assert line.without_effect == ()
 

@@ -11,7 +11,7 @@ from kubernetes.client.models import V1Pod
 
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from messages.pods import FILE
-from settings.flags.command_line import CommandLine
+from settings.line import CommandLine
 from settings.load import load_settings
 from tests.support.project.examples import EXAMPLES, as_the_client_reads
 
@@ -65,7 +65,9 @@ def test_the_others_show_probes_work_that_ends_and_shared_directories() -> None:
 
 def test_the_configuration_serves_the_manifests_without_a_warning() -> None:
     settings = load_settings(
-        CommandLine(config=EXAMPLES / "kubelet-config.yaml", hostname_override="edge-1"),
+        CommandLine(
+            config=EXAMPLES / "kubelet-config.yaml", others={"--hostname-override": "edge-1"}
+        ),
     )
     assert settings.static_pod_path == EXAMPLES / "manifests"
     assert settings.warnings == ()

@@ -1,4 +1,4 @@
-"""Who can reach the two ports."""
+"""Who can reach the two ports, and which addresses may be shown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from settings.addresses import masked_url
 from tests.support.settings.settled import refusal, settled
 
 
@@ -88,3 +89,21 @@ def test_requests_may_be_for_the_names_and_addresses_of_this_machine() -> None:
 def test_what_is_no_host_is_not_allowed(name: str) -> None:
     said = refusal(lambda: settled(f"--allow-host={name}"))
     assert "should be the name of a host or an IP address, without a port" in said
+
+
+# What of a URL may be shown.
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://host:8080/pods", "http://host:8080/pods"),
+        ("https://me:hunter2@host/pods", "https://<masked>@host/pods"),
+        ("https://me@hunter2@host/pods", "https://<masked>@host/pods"),
+        ("https://host/pods?token=hunter2#hunter2", "https://host/pods?<masked>"),
+        ("https://host/pods#hunter2", "https://host/pods"),
+        ("http://[hunter2/pods", "<masked>"),
+    ],
+)
+def test_user_query_and_fragment_are_not_shown(url: str, shown: str) -> None:
+    assert masked_url(url) == shown

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from manifests.durations import format_duration, parse_duration
 from messages.units import Seconds
-from settings.values.durations import checked_frequency, format_duration, parse_duration
+from settings.kinds import checked_frequency
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from settings.configuration.file import (
+from settings.configuration_file import (
     ConfigurationFile,
     drop_ins,
     merged,

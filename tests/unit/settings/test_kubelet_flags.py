@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from settings.command_line import SWITCHES as OWN_SWITCHES
+from settings.command_line import VALUED as OWN_VALUED
+from settings.command_line import parse
 from settings.errors import UsageError
-from settings.flags.command_line import CommandLine, parse
-from settings.flags.definitions import FLAGS
-from settings.flags.definitions import SWITCHES as OWN_SWITCHES
-from settings.flags.definitions import VALUED as OWN_VALUED
+from settings.line import CommandLine
 from settings.without_effect import SWITCHES, TABLE, VALUED, told
 from tests.support.settings.settled import settled
 
@@ -56,14 +56,15 @@ VALUED_OF_1_34 = """
 @pytest.mark.parametrize("value", ["", "=true", "=false"])
 def test_a_switch_of_a_kubelet_takes_nothing_that_follows_it(flag: str, value: str) -> None:
     line = parse([f"{flag}{value}", "--hostname-override", "a"])
-    assert line == CommandLine(hostname_override="a", without_effect=(flag,))
+    assert line == CommandLine(others={"--hostname-override": "a"}, without_effect=(flag,))
 
 
 @pytest.mark.parametrize("flag", sorted(VALUED))
 def test_any_other_flag_of_a_kubelet_takes_one_value(flag: str) -> None:
     for sample in SAMPLES:
         expected = CommandLine(
-            hostname_override="a", strict_manifests=True, without_effect=(flag,) if sample else ()
+            others={"--strict-manifests": True, "--hostname-override": "a"},
+            without_effect=(flag,) if sample else (),
         )
         around = "--strict-manifests", "--hostname-override=a"
         assert parse([around[0], flag, sample, around[1]]) == expected
@@ -78,12 +79,12 @@ def test_every_flag_of_the_reference_page_is_known_with_its_kind() -> None:
 def test_no_flag_stands_in_the_table_twice_or_beside_the_agent_s_own() -> None:
     rows = [flag for row in TABLE for flag in row.flags()]
     assert len(rows) == len(set(rows)) == len(SWITCHES) + len(VALUED)
-    assert set(rows) & {name for flag in FLAGS for name in flag.opts} == set()
+    assert set(rows) & (OWN_SWITCHES | OWN_VALUED) == set()
 
 
 def test_a_kubelet_s_underscores_are_read() -> None:
     assert parse(["--network_plugin", "cni"]).without_effect == ("--network-plugin",)
-    assert parse(["--strict_manifests"]).strict_manifests
+    assert parse(["--in_cluster"]).in_cluster
 
 
 def test_a_switch_of_the_agent_takes_nothing_that_follows_it_either() -> None:
@@ -93,7 +94,7 @@ def test_a_switch_of_the_agent_takes_nothing_that_follows_it_either() -> None:
 
 def test_a_flag_for_a_value_takes_the_next_argument_whatever_it_looks_like() -> None:
     line = parse(["--hostname-override", "--fail-swap-on", "-v", "2", "--fail-swap-on"])
-    assert line.hostname_override == "--fail-swap-on"
+    assert line.others["--hostname-override"] == "--fail-swap-on"
     assert line.without_effect == ("--fail-swap-on",)
 
 

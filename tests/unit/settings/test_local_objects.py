@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from settings.agent import Settings
+from settings.command_line import parse
 from settings.errors import UsageError
-from settings.flags.command_line import parse
 from settings.load import load_settings
 
 

@@ -1,4 +1,4 @@
-"""The manifest URL and the manifest path: what is refused as one."""
+"""The manifest path: what is refused as one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from settings.flags.command_line import CommandLine
+from settings.line import CommandLine
 from settings.load import load_settings
-from tests.support.settings.settled import refusal, settled
+from tests.support.settings.settled import refusal
 
 
-@pytest.mark.parametrize(
-    "url", ["hunter2", "ftp://hunter2/x", "http:///hunter2", "http://[hunter2"]
-)
-def test_a_manifest_url_that_is_none_is_refused_without_being_shown(url: str) -> None:
-    said = refusal(lambda: settled(staticPodURL=url))
-    assert said == "staticPodURL should be an http or https URL with a host"
+def placed(path: object) -> CommandLine:
+    return CommandLine(others={"--hostname-override": "n", "staticPodPath": str(path)})
 
 
 def _socket(path: Path) -> None:
@@ -32,14 +28,14 @@ def test_a_manifest_path_that_is_no_file_or_directory_is_refused(
     tmp_path: Path, make: Callable[[Path], None], kind: str
 ) -> None:
     make(tmp_path / "pods")
-    line = CommandLine(hostname_override="n", fields={"staticPodPath": str(tmp_path / "pods")})
+    line = placed(tmp_path / "pods")
     assert refusal(lambda: load_settings(line)) == (
         f"the manifest path {tmp_path / 'pods'} is {kind}; it should be a directory or a file"
     )
 
 
 def test_a_device_is_no_manifest_path() -> None:
-    line = CommandLine(hostname_override="n", fields={"staticPodPath": "/dev/null"})
+    line = placed("/dev/null")
     assert "/dev/null is a device" in refusal(lambda: load_settings(line))
 
 
@@ -49,5 +45,5 @@ def test_a_manifest_path_may_be_a_directory_or_a_file_or_come_later(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
-    line = CommandLine(hostname_override="n", fields={"staticPodPath": str(tmp_path / name)})
+    line = placed(tmp_path / name)
     assert load_settings(line).static_pod_path == tmp_path / name

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from messages.units import Seconds
 from settings.agent import Settings
-from settings.configuration.file import ConfigurationFile
-from settings.configuration.schema import KubeletConfiguration
-from settings.flags.command_line import CommandLine, parse
+from settings.command_line import parse
+from settings.configuration_file import ConfigurationFile
+from settings.containers import ContainerSettings
+from settings.line import CommandLine
 from settings.load import load_settings, settings_of
-from settings.load_containers import containers_of
 from settings.resources import ResourceSettings
-from settings.runtime import RuntimeKind, RuntimeSettings
+from settings.runtime import RuntimeSettings
+from settings.situation import RuntimeKind
 from tests.support.settings.settled import NO_SOURCE, refusal, settled
 
 
@@ -22,37 +22,18 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_that_runs_containers() 
     settings = settled()
     assert settings == Settings(
         node_name="node-1",
-        root_dir=Path("/var/lib/actorlet"),
         cluster=None,
-        static_pod_path=None,
-        file_check_frequency=settings.file_check_frequency,
-        local_objects_dir=None,
-        strict_manifests=False,
-        clear_on_missing_path=False,
-        static_pod_url="",
-        static_pod_url_header={},
-        static_pod_url_ca_file=None,
-        http_check_frequency=settings.http_check_frequency,
-        sync_frequency=settings.sync_frequency,
-        runtime=RuntimeSettings(
-            kind=RuntimeKind.CRI, containers=containers_of(KubeletConfiguration())
-        ),
-        node_labels={},
-        taints=(),
-        longest_restart_pause=Seconds(300.0),
-        resources=ResourceSettings(max_pods=110, is_machine=True),
-        pod_networks=(),
-        address="127.0.0.1",
-        read_only_port=10255,
-        healthz_bind_address="127.0.0.1",
-        healthz_port=10248,
-        enable_server=True,
+        runtime=RuntimeSettings(kind=RuntimeKind.CRI, containers=ContainerSettings()),
+        resources=ResourceSettings(),
         hosts=frozenset({"node-1", "127.0.0.1"}),
-        enable_chaos=False,
-        logging_format="text",
-        verbosity=0,
         configuration=settings.configuration,
         warnings=(NO_SOURCE,),
+    )
+    assert settings.root_dir == Path("/var/lib/actorlet")
+    assert (settings.address, settings.read_only_port, settings.healthz_port) == (
+        "127.0.0.1",
+        10255,
+        10248,
     )
     assert (settings.file_check_frequency, settings.http_check_frequency) == (2.0, 20.0)
     assert (settings.sync_frequency, settings.shutdown_deadline) == (60.0, 10.0)
@@ -146,7 +127,7 @@ def test_a_node_is_called_by_its_name_in_lower_case(override: str, name: str) ->
     "name", ["my_host", "-a", "a-", "a..b", ".", "a b", "\u00e4", "a" * 254, "a\nb", "a/b", "a.-b"]
 )
 def test_a_name_that_is_no_dns_name_is_refused(name: str) -> None:
-    line = CommandLine(hostname_override=name)
+    line = CommandLine(others={"--hostname-override": name})
     assert "cannot be the name of a node" in refusal(lambda: settings_of(line, [], hostname="n"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from settings.flags.command_line import CommandLine
+from settings.line import CommandLine
 from settings.load import load_settings
 from tests.support.settings.settled import NO_SOURCE, idle, settled, unserved
 

@@ -1,4 +1,4 @@
-"""Asks the loader of settings: what it complains of is taken away, and it is asked again.
+"""All that the loader refuses: what it complains of is taken away, and it is asked again.
 
 So what is refused keeps an agent from starting, and nothing else in the settings does.
 """
@@ -9,27 +9,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from manifests.findings import Path as FieldPath
 from settings.agent import Settings
-from settings.configuration.file import (
+from settings.command_line import without
+from settings.configuration_file import (
     ConfigurationFile,
     ReadDocument,
     given_by,
     read_fields,
     wrong_fields,
 )
-from settings.configuration.schema import KubeletConfiguration
-from settings.effects import Situation
 from settings.errors import UsageError
-from settings.flags.command_line import CommandLine
-from settings.flags.definitions import FLAGS
+from settings.line import CommandLine
 from settings.load import checked_settings
-from settings.runtime import RuntimeKind
-
-KNOWN: Final = tuple(".".join(path) for path, _ in KubeletConfiguration.known_fields())
-"""Every field that a configuration file may have, by its path."""
+from settings.runtime import runtime_kind
+from settings.situation import Situation
+from settings.table import FIELDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +78,7 @@ def _mended(document: ReadDocument) -> dict[str, Any]:
 def field_of(path: FieldPath) -> FieldPath:
     """Return the path of the field that ``path`` leads into."""
     return next(
-        (path[:at] for at in range(1, len(path)) if ".".join(map(str, path[:at])) in KNOWN), path
+        (path[:at] for at in range(1, len(path)) if ".".join(map(str, path[:at])) in FIELDS), path
     )
 
 
@@ -105,18 +102,9 @@ def ask_loader(line: CommandLine, sources: Sequence[Source], outcome: Outcome) -
                 outcome.general.append(str(error))
                 return
             outcome.refused[error.at] = str(error)
-            line, files = _less(line, error.at), [_less_of(each, error.at) for each in files]
+            line, files = without(line, error.at), [_less_of(each, error.at) for each in files]
         else:
             return
-
-
-def _less(line: CommandLine, name: str) -> CommandLine:
-    """Return the flags without the one that is called ``name``, or that sets the field of that name."""
-    key = next((flag.key for flag in FLAGS if name in flag.opts), "")
-    fields = {path: value for path, value in line.fields.items() if path != name}
-    if not key:
-        return replace(line, fields=fields)
-    return replace(line, **{key: getattr(CommandLine(), key)})
 
 
 def _less_of(file: ConfigurationFile, name: str) -> ConfigurationFile:
@@ -129,6 +117,6 @@ def situation_of(line: CommandLine, settings: Settings | None) -> Situation:
         runtime = settings.runtime.kind if settings.runtime is not None else None
         return Situation(is_joined=settings.cluster is not None, runtime=runtime)
     runtime = None
-    with suppress(ValueError):
-        runtime = RuntimeKind(line.runtime or RuntimeKind.CRI)
-    return Situation(is_joined=bool(line.kubeconfig or line.in_cluster), runtime=runtime)
+    with suppress(UsageError):
+        runtime = runtime_kind(line.runtime)
+    return Situation(is_joined=line.is_joining, runtime=runtime)

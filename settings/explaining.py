@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 from manifests.findings import shown
-from settings.agent import Settings
-from settings.configuration.file import WrongField
-from settings.configuration.schema import KubeletConfiguration
-from settings.effects import Situation
+from messages.pods import JsonObject
+from settings.addresses import MASKED
+from settings.agent import Settings, effective_configuration
+from settings.command_line import TypedFlag, given_flags, parse, typed_flags
+from settings.configuration_file import WrongField
 from settings.errors import UsageError
-from settings.explaining.asking import (
+from settings.kinds import HEADERS
+from settings.line import CommandLine
+from settings.load import configuration_files
+from settings.refusals import (
     Outcome,
     Source,
     ask_loader,
@@ -20,17 +26,88 @@ from settings.explaining.asking import (
     readable_sources,
     situation_of,
 )
-from settings.explaining.explanation import ExplainedSetting, Explanation, SettingFate
-from settings.explaining.values import at, defaults_of_fields, has, in_effect, masked
-from settings.flags.arguments import TypedFlag
-from settings.flags.command_line import CommandLine, given_flags, parse, typed_flags_of
-from settings.flags.definitions import FLAGS
-from settings.flags.flag import Flag
-from settings.load import configuration_files
+from settings.rows import Row
+from settings.schema import KubeletConfiguration
+from settings.situation import Situation
+from settings.table import ROWS, defaults_of_fields, why_ignored
 from settings.without_effect import told
 
-_NEEDED: Final = {"staticPodURLHeader": "staticPodURL", "httpCheckFrequency": "staticPodURL"}
-"""Fields that are about another one."""
+
+class SettingFate(StrEnum):
+    """What becomes of a field or a flag."""
+
+    OBEYED = "obeyed"
+    IGNORED = "ignored"
+    """It has no effect. The agent starts all the same."""
+    REFUSED = "refused"
+    """The agent does not start because of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedSetting:
+    """A field of a file, or a flag, and what becomes of it."""
+
+    name: str
+    """The path of a field, such as ``logging.format``, or a flag with its dashes."""
+    fate: SettingFate
+    why: str = ""
+    """Why it is ignored; or the sentence with which it is refused."""
+    value: Any = field(default=None, repr=False)
+    """What was given, as JSON. None if it is not shown: what is wrong may be a secret."""
+    in_effect: Any = field(default=None, repr=False)
+    """What is in effect, as ``/configz`` shows it; None if that is not known."""
+    file: str = ""
+    """The file that it stands in; empty for a flag."""
+    line: int = 0
+    """The line there; 0 if it is unknown."""
+    field: str = ""
+    """The field that a flag sets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What becomes of flags and configuration files."""
+
+    files: tuple[str, ...]
+    situation: Situation
+    settings: tuple[ExplainedSetting, ...]
+    """Fields in the order of files and lines, then flags as they were typed."""
+    others: tuple[ExplainedSetting, ...]
+    """Every other field that the agent knows, in the order of the table."""
+    refusals: tuple[str, ...]
+    """Each sentence with which the agent would not start; it says the first of them."""
+    warnings: tuple[str, ...]
+    """What the agent says at its start. Empty if it does not start."""
+
+
+def masked(row: Row | None, value: Any) -> Any:
+    """Return the value of a setting, as it was given, as everybody may see it."""
+    if row is None or row.mask is None or not value:
+        return value
+    if row.kind is not HEADERS:
+        return row.mask(value)
+    return dict.fromkeys(value, MASKED) if isinstance(value, Mapping) else MASKED
+
+
+def in_effect(name: str, settings: Settings | None) -> Any:
+    """Return what is in effect of a field, as ``/configz`` shows it; None if it does not."""
+    if settings is None:
+        return None
+    return at(effective_configuration(settings)["kubeletconfig"], tuple(name.split(".")))
+
+
+def at(document: JsonObject, path: Sequence[str]) -> Any:
+    """Return what stands at ``path``; None if nothing does."""
+    found: Any = document
+    for step in path:
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found
+
+
+def has(document: JsonObject, path: Sequence[str]) -> bool:
+    """Return whether anything stands at ``path``."""
+    above = at(document, path[:-1])
+    return isinstance(above, Mapping) and path[-1] in above
 
 
 def explained(arguments: Sequence[str]) -> Explanation:
@@ -38,7 +115,7 @@ def explained(arguments: Sequence[str]) -> Explanation:
 
     Raises ``StartError`` if a file cannot be read.
     """
-    typed = typed_flags_of(arguments)
+    typed = typed_flags(arguments)
     wrong_flags = {each: said for each in typed if (said := _complaint(each))}
     line = parse([text for each in typed if each not in wrong_flags for text in each.arguments])
     outcome = Outcome()
@@ -80,9 +157,9 @@ def _others(
     given: AbstractSet[str], settings: Settings | None, situation: Situation
 ) -> Iterator[ExplainedSetting]:
     """Yield each known field that is not ``given``, with what is in effect, or its default."""
-    for name, default in defaults_of_fields().items():
+    for name, default in defaults_of_fields():
         if name not in given:
-            why = situation.why_ignored(name)
+            why = why_ignored(name, situation)
             yield ExplainedSetting(
                 name=name,
                 fate=SettingFate.IGNORED if why else SettingFate.OBEYED,
@@ -107,8 +184,9 @@ def _fields(
     """Return each field that a file sets, in the order of lines."""
     given = source.configuration.given
     rows = [_wrong_field(source, each) for each in source.document.wrong]
-    for path in KubeletConfiguration.model_validate(given).set_paths():
-        name, value = ".".join(path), at(given, path)
+    for name, _ in KubeletConfiguration.model_validate(given).told():
+        path = tuple(name.split("."))
+        value = at(given, path)
         over = _overriding(name, value, sources[sources.index(source) + 1 :], line)
         refused = outcome.refused.get(name, "") if not over else ""
         why = refused or over or _idle(name, value, outcome.settings, situation)
@@ -122,7 +200,7 @@ def _fields(
                 if is_obeyed
                 else SettingFate.IGNORED,
                 why=why,
-                value=None if refused else masked(name, value),
+                value=None if refused else masked(ROWS.get(name), value),
                 in_effect=in_effect(name, outcome.settings) if is_obeyed else None,
                 file=str(source.path),
                 line=source.document.line(path),
@@ -143,9 +221,8 @@ def _wrong_field(source: Source, wrong: WrongField) -> ExplainedSetting:
 
 def _overriding(name: str, value: object, later: Iterable[Source], line: CommandLine) -> str:
     """Return why something else counts in place of a field of a file; empty if nothing does."""
-    if name in line.fields:
-        flag = next(flag.opts[-1] for flag in FLAGS if flag.field == name)
-        return f"{flag} wins over it"
+    if name in line.others:
+        return f"{ROWS[name].flags[-1]} wins over it"
     for each in reversed(list(later)):
         path = tuple(name.split("."))
         if has(each.configuration.given, path) and not isinstance(value, Mapping):
@@ -155,14 +232,15 @@ def _overriding(name: str, value: object, later: Iterable[Source], line: Command
 
 def _idle(name: str, value: object, settings: Settings | None, situation: Situation) -> str:
     """Return why a field that is not refused has no effect here; empty if it has one."""
-    if why := situation.why_ignored(name):
+    if why := why_ignored(name, situation):
         return why
     if name == "enableServer" and value is True:
         return "there is no TLS server yet, only the read-only port"
     if settings is None:
         return ""
-    if name in _NEEDED and not settings.static_pod_url:
-        return f"{_NEEDED[name]} is not set"
+    needed = ROWS[name].needs if name in ROWS else ""
+    if needed and not in_effect(needed, settings):
+        return f"{needed} is not set"
     if name == "address" and value and value != settings.address:
         return f"the read-only port listens on {settings.address}: --allow-non-loopback insists"
     return ""
@@ -176,22 +254,21 @@ def _flag(
     if not typed.has_effect:
         why = told([typed.name]).partition(" (")[2].removesuffix(")") or "not served"
         return ExplainedSetting(name=typed.name, fate=SettingFate.IGNORED, why=why)
-    for flag, value in given_flags(typed.arguments):
-        return _own_flag(flag, typed.value, value, outcome, situation)
+    for row, value in given_flags(typed.arguments):
+        return _own_flag(row, typed.value, value, outcome, situation)
     return ExplainedSetting(name=typed.name, fate=SettingFate.IGNORED, why="its value is empty")
 
 
 def _own_flag(
-    flag: Flag, typed: str, value: object, outcome: Outcome, situation: Situation
+    row: Row, typed: str, value: object, outcome: Outcome, situation: Situation
 ) -> ExplainedSetting:
-    name, path = flag.opts[-1], flag.field
-    refused = outcome.refused.get(name, "") or outcome.refused.get(path, "")
-    why = refused or _idle(path or name, value, outcome.settings, situation)
+    refused = outcome.refused.get(row.flags[-1], "") or outcome.refused.get(row.field, "")
+    why = refused or _idle(row.name, value, outcome.settings, situation)
     return ExplainedSetting(
-        name=name,
+        name=row.flags[-1],
         fate=SettingFate.REFUSED if refused else SettingFate.IGNORED if why else SettingFate.OBEYED,
         why=why,
-        value=None if refused else masked(path, typed),
-        in_effect=in_effect(path, outcome.settings) if path and not why else None,
-        field=path,
+        value=None if refused else masked(row, typed),
+        in_effect=in_effect(row.field, outcome.settings) if row.field and not why else None,
+        field=row.field,
     )

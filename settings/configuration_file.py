@@ -21,9 +21,9 @@ from manifests.reading.decoding import read_document
 from manifests.reading.document import DocumentError
 from manifests.texts import quoted
 from messages.pods import JsonObject
-from settings.configuration.field_types import Part
-from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
 from settings.errors import StartError, UsageError
+from settings.schema import KubeletConfiguration
+from settings.table import API_VERSION, FIELDS, KIND
 
 _DROP_IN_SUFFIX = ".conf"
 
@@ -165,13 +165,6 @@ def _complaint(error: ErrorDetails) -> str:
 
 
 def _suggestion(name: str) -> str:
-    close = difflib.get_close_matches(name, _field_names(KubeletConfiguration), n=1)
+    names = {part for path in FIELDS for part in path.split(".")}
+    close = difflib.get_close_matches(name, names, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
-
-
-def _field_names(part: type[Part]) -> set[str]:
-    names = {field.alias or name for name, field in part.model_fields.items()}
-    for field in part.model_fields.values():
-        if isinstance(field.default, Part):
-            names |= _field_names(type(field.default))
-    return names

@@ -1,1 +1,0 @@
-"""KubeletConfiguration files: their format, and how they are read and merged."""

@@ -1,1 +1,0 @@
-"""What of flags and configuration files is obeyed, ignored or refused, and why."""

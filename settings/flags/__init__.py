@@ -1,1 +1,0 @@
-"""What was typed: the flags of the command line."""

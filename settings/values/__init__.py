@@ -1,1 +1,0 @@
-"""What single values of settings may be, wherever they were given."""
