@@ -48,7 +48,7 @@ def settings_of(arguments: Sequence[str]) -> Settings:
     Raises ``SystemExit`` when they only ask for something: help, verdicts on manifests, what would become of
     pods.
     """
-    from settings.flags.command_line import PROGRAM, parse  # noqa: PLC0415
+    from settings.command_line import PROGRAM, parse  # noqa: PLC0415
     from settings.load import load_settings  # noqa: PLC0415
 
     line = parse(arguments, os.environ.get("ACTORLET_PROGRAM", PROGRAM))

@@ -24,7 +24,7 @@ from messages.pods import PodPhase
 from messages.statuses import DescribeStatuses, StatusesDescribed
 from messages.units import Seconds
 from server.actor import Listeners
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 
 _PATIENCE = Seconds(GIVE_UP_AFTER)

@@ -32,7 +32,7 @@ from messages.objects import (
 from messages.pod_manager import Subscribe
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
-from settings.flags.command_line import parse
+from settings.command_line import parse
 from settings.load import settings_of
 from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory
 

@@ -37,7 +37,7 @@ from settings.kinds import (
 )
 from settings.node_labels import check_labels
 from settings.resources import ResourceSettings
-from settings.rows import Section, Told, row
+from settings.rows import Section, ToldValues, row
 from settings.runtime import HOLLOW_TAINT, LABEL_VALUES, RUNTIME_LABEL, RuntimeSettings
 from settings.situation import RuntimeKind, Where
 
@@ -47,7 +47,7 @@ LOOPBACK: Final = "127.0.0.1"
 """A kubelet's read-only port listens on 0.0.0.0. But it has no authentication."""
 
 
-def _node_name(told: Told) -> str:
+def _node_name(told: ToldValues) -> str:
     return checked_node_name(told["--hostname-override"] or told.hostname)
 
 
@@ -55,7 +55,7 @@ def _path(text: str) -> Path | None:
     return Path(text) if text else None
 
 
-def _node_labels(told: Told) -> dict[str, str]:
+def _node_labels(told: ToldValues) -> dict[str, str]:
     """Return the labels of the node that are not those of every node."""
     labels = told["--node-labels"]
     check_labels(labels, is_restricted=told.situation.is_joined)
@@ -63,7 +63,7 @@ def _node_labels(told: Told) -> dict[str, str]:
     return {**labels, **({RUNTIME_LABEL: value} if value else {})}
 
 
-def _taints(told: Told) -> tuple[JsonObject, ...] | None:
+def _taints(told: ToldValues) -> tuple[JsonObject, ...] | None:
     """Return the taints of a Node that is created; None if a class says them."""
     if "registerWithTaints" not in told.given:
         if told.situation.runtime is RuntimeKind.HOLLOW:
@@ -90,7 +90,7 @@ def _networks(text: str) -> tuple[str, ...]:
     return tuple(map(str, networks))
 
 
-def _address(told: Told) -> str:
+def _address(told: ToldValues) -> str:
     """Return the read-only port's address. Raises ``UsageError`` if others could reach it.
 
     In a kubelet's file, ``address`` is meant for the TLS port, and the read-only port is off unless the
@@ -105,7 +105,7 @@ def _address(told: Told) -> str:
     return LOOPBACK
 
 
-def _healthz_address(told: Told) -> str:
+def _healthz_address(told: ToldValues) -> str:
     address: str = told["healthzBindAddress"]
     if told["healthzPort"] and not is_loopback(address) and not told["--allow-non-loopback"]:
         raise UsageError(_reachable("healthzPort", address), at="healthzBindAddress")
@@ -119,7 +119,7 @@ def _reachable(port: str, address: str) -> str:
     )
 
 
-def _hosts(told: Told) -> frozenset[str]:
+def _hosts(told: ToldValues) -> frozenset[str]:
     """Return the names and addresses by which requests may ask for this machine, beside loopback."""
     addresses = {*told["--node-ip"], _address(told), _healthz_address(told)}
     no_machine = {"0.0.0.0", "::"}  # noqa: S104
@@ -127,7 +127,7 @@ def _hosts(told: Told) -> frozenset[str]:
     return frozenset(names | {*told["--allow-host"]} | addresses - no_machine)
 
 
-def _chaos(told: Told) -> bool:
+def _chaos(told: ToldValues) -> bool:
     if told["--enable-chaos"] and not is_loopback(_address(told)):
         raise UsageError(
             f"--enable-chaos works on a loopback address only, not on {_address(told)}",
@@ -187,8 +187,8 @@ class Settings:
         more="runtime-semantics.md#files",
         zero_is_default=True,
     )
-    """Of ``static_pod_path`` and ``local_objects_dir``. A kubelet takes 20 s. Changes are noticed at once; the
-    scan finds what no notification tells of, such as a change of the target of a link."""
+    """Of ``static_pod_path`` and ``local_objects_dir``. A kubelet takes 20 s. Changes are noticed at once.
+    The scan finds what no notification tells of, such as a change of the target of a link."""
     local_objects_dir: Path | None = _of_sources(
         PATH,
         flag="--local-objects-dir",

@@ -11,7 +11,7 @@ from typing import Any
 from messages.units import Seconds
 from settings.checks import at_least
 from settings.kinds import ADDRESSES, DURATION, INTEGER, NUMBER, PAUSE, SWITCH, choice
-from settings.rows import Section, Told, row
+from settings.rows import Section, ToldValues, row
 from settings.situation import Where
 
 
@@ -26,7 +26,7 @@ class ChangeDetection(StrEnum):
     """An object is fetched each time it is read."""
 
 
-def _report_frequency(told: Told) -> Any:
+def _report_frequency(told: ToldValues) -> Any:
     """Return what was said of reports or, by rule N2, what was said of looks alone."""
     given = told.given
     follows = "nodeStatusReportFrequency" not in given and "nodeStatusUpdateFrequency" in given

@@ -1,8 +1,9 @@
 """Reads the command line: takes it apart as a kubelet does, and lets click read the flags of the table.
 
-A kubelet reads flags with the Go library pflag, click reads them otherwise in one point: a switch of click may
-take the next argument for its value. So each switch gets its value first. Flags without effect are sorted out on
-the way, with their values. This module imports little, so that ``--help`` and mistakes are answered at once.
+A kubelet reads flags with the Go library pflag, click reads them otherwise in one point: a switch of click
+may take the next argument for its value. So each switch gets its value first. Flags without effect are sorted
+out on the way, with their values. This module imports little, so that ``--help`` and mistakes are answered at
+once.
 """
 
 from __future__ import annotations
@@ -206,7 +207,7 @@ def _next(rest: Iterator[str], name: str) -> str:
 
 
 def given_flags(arguments: Sequence[str], program: str = PROGRAM) -> list[tuple[Row, Any]]:
-    """Return the settings of ``arguments``, which are flags of ours, with their values. Raises as ``parse``."""
+    """Return the settings whose flags are in ``arguments``, with their values. Raises as ``parse``."""
     with _complaining():
         values = COMMAND.make_context(program, list(arguments)).params
     return [(flag.row, values[flag.key]) for flag in ALL_FLAGS if values[flag.key] is not None]

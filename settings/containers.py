@@ -18,7 +18,7 @@ from settings.addresses import printable
 from settings.checks import at_least, between, no_shorter_than, one_of
 from settings.errors import UsageError
 from settings.kinds import DURATION, ENDPOINT, INTEGER, LIST, LONG, NUMBER, PATH, SWITCH, TEXT
-from settings.rows import Section, Told, row
+from settings.rows import Section, ToldValues, row
 from settings.situation import Where
 
 DRIVERS: Final = ("cgroupfs", "systemd")
@@ -92,14 +92,14 @@ def _repositories(patterns: Sequence[str]) -> tuple[str, ...]:
     return tuple(patterns)
 
 
-def _serializes_pulls(told: Told) -> bool:
+def _serializes_pulls(told: ToldValues) -> bool:
     """Return whether images are pulled one after the other: who names a number of pulls wants that many."""
     if "serializeImagePulls" in told.given:
         return bool(told["serializeImagePulls"])
     return "maxParallelImagePulls" not in told.given or told["maxParallelImagePulls"] < MOST_SERIAL
 
 
-def _image_endpoint(told: Told) -> str:
+def _image_endpoint(told: ToldValues) -> str:
     return told["imageServiceEndpoint"] or told["containerRuntimeEndpoint"] or ""
 
 
@@ -360,7 +360,7 @@ class ContainerSettings:
     )
 
 
-def check_containers(told: Told, settings: ContainerSettings) -> None:
+def check_containers(told: ToldValues, settings: ContainerSettings) -> None:
     """Raise ``UsageError`` for the first settings that do not go together."""
     _check_enforced(told["enforceNodeAllocatable"], settings)
     _check_pulls(settings)
@@ -413,7 +413,7 @@ def _check_pulls(settings: ContainerSettings) -> None:
         )
 
 
-def _check_garbage(told: Told, settings: ContainerSettings) -> None:
+def _check_garbage(told: ToldValues, settings: ContainerSettings) -> None:
     low, high = settings.image_gc_low_threshold_percent, settings.image_gc_high_threshold_percent
     if not 0 <= low < high <= 100:
         names = ("imageGCLowThresholdPercent", "imageGCHighThresholdPercent")

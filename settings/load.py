@@ -21,7 +21,7 @@ from settings.containers import ContainerSettings, check_containers
 from settings.errors import UsageError
 from settings.line import CommandLine, check_contradictions
 from settings.resources import ResourceSettings, limits_by_machine
-from settings.rows import Row, Told, rows_of
+from settings.rows import Row, ToldValues, rows_of
 from settings.runtime import HollowSettings, RuntimeSettings, runtime_kind
 from settings.schema import KubeletConfiguration
 from settings.situation import RuntimeKind, Situation, Where
@@ -97,7 +97,7 @@ def settings_of(
 class _Settler:
     """Makes dataclasses of rows, and keeps how their fields are shown."""
 
-    def __init__(self, told: Told, given: JsonObject) -> None:
+    def __init__(self, told: ToldValues, given: JsonObject) -> None:
         self.shown = given
         """What ``/configz`` shows: fields that were given and, over them, those in effect."""
         self._told = told
@@ -118,14 +118,14 @@ class _Settler:
         return settled
 
 
-def _told(line: CommandLine, fields: Mapping[str, Any], hostname: str) -> Told:
+def _told(line: CommandLine, fields: Mapping[str, Any], hostname: str) -> ToldValues:
     given = {**line.others, **fields}
 
     def value(row: Row) -> Any:
         said = given.get(row.name, row.initial)
         return said or row.initial if row.zero_is_default else said
 
-    return Told(
+    return ToldValues(
         values={name: value(row) for name, row in ROWS.items()},
         given=given.keys(),
         typed=line.others.keys(),
@@ -140,7 +140,7 @@ def _with(document: JsonObject, path: str, value: Any) -> JsonObject:
     return {**document, first: _with(document.get(first, {}), below, value) if below else value}
 
 
-def _runtime(line: CommandLine, told: Told, settler: _Settler) -> RuntimeSettings:
+def _runtime(line: CommandLine, told: ToldValues, settler: _Settler) -> RuntimeSettings:
     """Return what runs the pods. Raises ``UsageError``."""
     kind = told.situation.runtime or RuntimeKind.CRI
     _refuse_flags_of_others(line, told)
@@ -156,7 +156,7 @@ def _runtime(line: CommandLine, told: Told, settler: _Settler) -> RuntimeSetting
     )
 
 
-def _refuse_flags_of_others(line: CommandLine, told: Told) -> None:
+def _refuse_flags_of_others(line: CommandLine, told: ToldValues) -> None:
     """Raise ``UsageError`` for a flag of another runtime, where its owner would count on it."""
     hollow = [row.name for row in ROWS.values() if row.where is Where.HOLLOW and not row.field]
     real = ("--adopt-static-pods", "--explain-takeover")
@@ -185,7 +185,7 @@ def _changed(fields: Mapping[str, Any]) -> list[str]:
 
 
 def _warnings(
-    line: CommandLine, told: Told, settings: Settings, changed: Sequence[str]
+    line: CommandLine, told: ToldValues, settings: Settings, changed: Sequence[str]
 ) -> Iterator[str]:
     situation = told.situation
     if told["readOnlyPort"] and settings.address != told["address"]:
@@ -208,7 +208,7 @@ def _warnings(
         yield from _standalone_warnings(told, idle)
 
 
-def _standalone_warnings(told: Told, idle: Sequence[str]) -> Iterator[str]:
+def _standalone_warnings(told: ToldValues, idle: Sequence[str]) -> Iterator[str]:
     if idle:
         yield f"Without effect on a standalone agent: {', '.join(idle)}"
     if not told["staticPodPath"] and not told["staticPodURL"]:

@@ -12,7 +12,7 @@ from manifests.quantities import amount, is_quantity
 from manifests.requests import CPU, MEMORY, PODS, STORAGE, Amounts, is_extended, units
 from manifests.thresholds import DEFAULT_THRESHOLDS, PIDS_FREE, Thresholds, parse_threshold
 from settings.kinds import AMOUNTS, COUNT, SWITCH, THRESHOLDS
-from settings.rows import Section, Told, row
+from settings.rows import Section, ToldValues, row
 from settings.situation import RuntimeKind
 
 NO_LIMIT_OF_PODS: Final = 2**31 - 1
@@ -37,18 +37,18 @@ _SIGNALS: Final = frozenset({
 _RESERVABLE: Final = frozenset({CPU, MEMORY, STORAGE, "pid"})
 
 
-def limits_by_machine(told: Told) -> bool:
+def limits_by_machine(told: ToldValues) -> bool:
     """Return whether what the machine has limits what pods may request."""
     return told.situation.is_joined or told.situation.runtime is RuntimeKind.CRI
 
 
-def _max_pods(told: Told) -> int:
+def _max_pods(told: ToldValues) -> int:
     """Return how many pods the node takes. Where nothing else is limited, only a number that was given is."""
     given: int = told["maxPods"] if "maxPods" in told.given else 0
     return given or (MAX_PODS if limits_by_machine(told) else NO_LIMIT_OF_PODS)
 
 
-def _eviction_hard(told: Told) -> dict[str, str]:
+def _eviction_hard(told: ToldValues) -> dict[str, str]:
     """Return the thresholds. A kubelet's rule: whoever sets one of them sets all."""
     default = EVICTION_HARD if told["mergeDefaultEvictionSettings"] else {}
     return {**default, **told["evictionHard"]}

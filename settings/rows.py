@@ -38,7 +38,7 @@ class Section(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ToldValues:
     """What was told in flags and files, by the names of rows.
 
     Zero and empty are defaults already, where they ask for them.
@@ -96,7 +96,7 @@ class Row(Field):
     """Zero and empty ask for the default. That is a kubelet's rule, with exceptions."""
     none_if_unset: bool = False
     """The agent's value is None where nobody says anything."""
-    derive: Callable[[Told], Any] | None = None
+    derive: Callable[[ToldValues], Any] | None = None
     """Returns the value in effect, if that depends on other settings too. May raise as ``settle``."""
     settle: Callable[[Any], Any] | None = None
     """Returns the value as the agent has it. Raises ``ValueError`` with the end of a sentence that begins

@@ -19,7 +19,7 @@ from pydantic import (
     create_model,
     model_validator,
 )
-from pydantic import Field as Told
+from pydantic import Field as Limits
 
 from manifests.durations import format_duration, parse_duration
 from messages.units import Seconds
@@ -79,9 +79,9 @@ def _quantity(value: object) -> object:
 _AS_GO = PlainSerializer(lambda span: format_duration(Seconds(span)), return_type=str)
 Duration: TypeAlias = Annotated[float, BeforeValidator(_duration), _AS_GO]
 Quantity: TypeAlias = Annotated[str, BeforeValidator(_quantity)]
-Int32: TypeAlias = Annotated[int, Told(ge=-(2**31), lt=2**31)]
-Int64: TypeAlias = Annotated[int, Told(ge=-(2**63), lt=2**63)]
-UInt32: TypeAlias = Annotated[int, Told(ge=0, lt=2**32)]
+Int32: TypeAlias = Annotated[int, Limits(ge=-(2**31), lt=2**31)]
+Int64: TypeAlias = Annotated[int, Limits(ge=-(2**63), lt=2**63)]
+UInt32: TypeAlias = Annotated[int, Limits(ge=0, lt=2**32)]
 
 
 class VModuleItem(Part):
@@ -125,10 +125,10 @@ TYPES: Final[Mapping[Kind, Any]] = {
     kinds.ADDRESS: Annotated[str, AfterValidator(ip_address)],
     kinds.NUMBER: Int32,
     kinds.INTEGER: Int32,
-    kinds.COUNT: Annotated[Int32, Told(ge=0)],
+    kinds.COUNT: Annotated[Int32, Limits(ge=0)],
     kinds.LEVEL: UInt32,
     kinds.LONG: Int64,
-    kinds.PORT: Annotated[int, Told(ge=0, le=65535)],
+    kinds.PORT: Annotated[int, Limits(ge=0, le=65535)],
     kinds.FRACTION: float,
     kinds.QUANTITY: Quantity,
     kinds.LIST: list[str],
@@ -160,7 +160,7 @@ def _model(name: str, fields: Mapping[str, Field]) -> type[Part]:
         made[first] = (part, part())
     definitions: dict[str, Any] = {
         # An attribute may be taken: ``json``.
-        f"{first}_" if hasattr(Part, first) else first: (kind, Told(default=default, alias=first))
+        f"{first}_" if hasattr(Part, first) else first: (kind, Limits(default=default, alias=first))
         for first, (kind, default) in made.items()
     }
     return create_model(name, __base__=Part, **definitions)

@@ -1,8 +1,9 @@
 """What settings can be: for each row values that are right, with what the agent has of them, and wrong ones.
 
-Both sides of each bound are here. A new row needs a line in ``RIGHT`` if it is a field, one in ``TYPED`` if it has
-a flag, and lines in ``WRONG`` if it is checked.
+Both sides of each bound are here. A new row needs a line in ``RIGHT`` if it is a field, one in ``TYPED`` if
+it has a flag, and lines in ``WRONG`` if it is checked.
 """
+# ruff: noqa: ISC004 - a sentence may take two lines
 
 from __future__ import annotations
 
