@@ -10,7 +10,7 @@ from typing import Any
 
 from settings.errors import UsageError
 from settings.kinds import FORMAT, PATH, PLACE, SWITCH, TEXT
-from settings.rows import Section, row
+from settings.rows import Section, row, rows_of
 
 _of_files = partial(row, section=Section.CONFIGURATION)
 _of_clusters = partial(row, section=Section.CLUSTER)
@@ -70,6 +70,12 @@ class CommandLine:
     """Values of all other flags, by the names of their rows: the path of a field, or the flag."""
     without_effect: tuple[str, ...] = ()
     """Flags of a kubelet that have no effect here, in the order in which they were typed."""
+
+    @property
+    def typed(self) -> Mapping[str, Any]:
+        """The values of all flags that were given, by the names of their rows."""
+        own = {row.name: getattr(self, name) for name, row in rows_of(CommandLine)}
+        return {**{name: value for name, value in own.items() if value}, **self.others}
 
     @property
     def is_joining(self) -> bool:

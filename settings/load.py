@@ -119,7 +119,7 @@ class _Settler:
 
 
 def _told(line: CommandLine, fields: Mapping[str, Any], hostname: str) -> ToldValues:
-    given = {**line.others, **fields}
+    given = {**line.typed, **fields}
 
     def value(row: Row) -> Any:
         said = given.get(row.name, row.initial)
@@ -128,7 +128,7 @@ def _told(line: CommandLine, fields: Mapping[str, Any], hostname: str) -> ToldVa
     return ToldValues(
         values={name: value(row) for name, row in ROWS.items()},
         given=given.keys(),
-        typed=line.others.keys(),
+        typed=line.typed.keys(),
         situation=Situation(is_joined=line.is_joining, runtime=runtime_kind(line.runtime)),
         hostname=hostname,
     )
@@ -143,7 +143,7 @@ def _with(document: JsonObject, path: str, value: Any) -> JsonObject:
 def _runtime(line: CommandLine, told: ToldValues, settler: _Settler) -> RuntimeSettings:
     """Return what runs the pods. Raises ``UsageError``."""
     kind = told.situation.runtime or RuntimeKind.CRI
-    _refuse_flags_of_others(line, told)
+    _refuse_flags_of_others(told)
     containers = settler.made(ContainerSettings) if kind is RuntimeKind.CRI else None
     if containers is not None:
         check_containers(told, containers)
@@ -156,17 +156,16 @@ def _runtime(line: CommandLine, told: ToldValues, settler: _Settler) -> RuntimeS
     )
 
 
-def _refuse_flags_of_others(line: CommandLine, told: ToldValues) -> None:
+def _refuse_flags_of_others(told: ToldValues) -> None:
     """Raise ``UsageError`` for a flag of another runtime, where its owner would count on it."""
     hollow = [row.name for row in ROWS.values() if row.where is Where.HOLLOW and not row.field]
     real = ("--adopt-static-pods", "--explain-takeover")
-    given = told.given | ({"--explain-takeover"} if line.explain_takeover else set())
     for where, names, runtime in (
         (Where.HOLLOW, hollow, RuntimeKind.HOLLOW),
         (Where.CONTAINERS, real, RuntimeKind.CRI),
     ):
         for flag in names:
-            if flag in given and not told.situation.is_in(where):
+            if flag in told.typed and not told.situation.is_in(where):
                 raise UsageError(f"{flag} has an effect only with --runtime {runtime}", at=flag)
 
 

@@ -4,8 +4,8 @@ They are taken, so that the flags and the file of a kubelet's unit work unchange
 
 Every flag that a kubelet from 1.20 to 1.36 knows on Linux or Windows is here, or in ``settings.table`` if it
 is obeyed. The sources are the page "kubelet" of Kubernetes' reference of command line tools, and the code
-that registers the flags: ``cmd/kubelet/app/options`` for its own and cAdvisor's, ``component-base/logs`` and klog
-for those of logs. Every field that a kubelet up to 1.36 knows and nobody obeys is here too.
+that registers the flags: ``cmd/kubelet/app/options`` for its own and cAdvisor's, ``component-base/logs`` and
+klog for those of logs. Every field that a kubelet up to 1.36 knows and nobody obeys is here too.
 
 The value of a flag is taken as it is. It may be a secret, so it is neither kept nor shown.
 """
