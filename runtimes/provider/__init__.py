@@ -1,0 +1,1 @@
+"""Runtimes of pods that somebody else wrote, as a Python class."""
