@@ -1,4 +1,4 @@
-"""What ``runtimes/lifecycle_hooks/messages.py`` says of everybody who carries hooks out: one suite for all."""
+"""What ``runtimes/lifecycle_hooks/messages.py`` says of whoever carries hooks out: one suite for all."""
 
 from __future__ import annotations
 
