@@ -423,7 +423,7 @@ def test_a_bug_in_beginning_an_attempt_is_no_other_probes(
         raise RuntimeError("a bug")
 
     with monkeypatch.context() as broken:
-        broken.setattr("probes.engine.prepare", fail)
+        broken.setattr("actors.probes.engine.prepare", fail)
         stage.watch(spec(TcpSocketAction(host="", port=80)), container="broken")
     stage.watch(command(LIVENESS))
     assert len(stage.runs_due()) == 1
