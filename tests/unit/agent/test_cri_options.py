@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
-from runtimes.cgroups.options import CgroupDriver, CgroupOptions
+from files.cgroups.options import CgroupDriver, CgroupOptions
 from settings.agent import Settings
 from settings.containers import DRIVERS, ContainerSettings
 from tests.support.settings.settled import refusal, settled
