@@ -57,6 +57,12 @@ class Witness:
     def answers(self, one: Instance, what: str, *, is_yes: bool) -> None:
         """Hear that a container was asked by a probe, and whether it says yes."""
 
+    def calls_hook(self, one: Instance, field: str) -> None:
+        """Hear that the command of a container's hook is asked for: of ``postStart`` or of ``preStop``."""
+
+    def hook_ends(self, one: Instance, field: str, *, is_success: bool) -> None:
+        """Hear that the agent was told how that hook has ended."""
+
     def is_killed(self, one: Instance) -> None:
         """Hear that the agent itself has the processes of a running container killed."""
 

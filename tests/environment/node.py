@@ -65,6 +65,8 @@ class Sources:
 ONLY_URL: Final = Sources()
 
 
+LOOKS_AT_FILES_EACH: Final = "20s"
+"""As a kubelet does. Changes are noticed at once, but for those that are lost."""
 OF_PEOPLE: Final = Bounds()
 
 
@@ -342,6 +344,7 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
             *([f"--pod-manifest-path={folder / 'manifests'}"] if sources.directory else []),
             *(["--kubeconfig=none"] if sources.cluster else []),
             *([f"--local-objects-dir={folder / 'objects'}"] if sources.objects else []),
+            f"--file-check-frequency={LOOKS_AT_FILES_EACH}",
             *flags,
             f"--root-dir={folder / 'root'}",
             "--cgroups-per-qos=false",

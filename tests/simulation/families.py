@@ -23,6 +23,7 @@ from tests.simulation.workload import (
     PLAIN,
     Workload,
     behaviours,
+    hooks,
     settle_others,
     sources_of,
     startups,
@@ -48,11 +49,13 @@ class Family:
 def _prepare_machine(node: Node, luck: random.Random) -> None:
     node.machine.behaviours = behaviours(luck)
     node.containers.health.starts_up_in = startups(luck)
+    node.containers.hooks.take = hooks(luck)
     settle_others(node.machine)
 
 
 def _end_trouble_of_machine(node: Node) -> None:
     node.service.faults.clear()
+    node.containers.hooks.troubles.clear()
     node.containers.disk.trouble.times = 0
     node.service.loses_events = node.service.repeats_events = False
     node.wire.come_back()

@@ -52,6 +52,8 @@ KNOWN_WITHIN: Final = 1.8
 """Seconds after an exit: without events there is a look each second, and a runtime says it 0.3 s late."""
 LOOKS: Final = 2
 """In that time. A container that ends again and again may have ended just before one of them."""
+MEASURED: Final = 0.3
+"""The share of histories in which it is measured what a rest costs: that takes longer than all the rest."""
 HOUR: Final = 3600.0
 WHILE: Final = 600.0
 """In place of that hour in most histories: twice the longest time between two looks."""
@@ -171,7 +173,7 @@ def _broken(
     oracle.look()
     yield from oracle.broken
     yield from _stuck(world)
-    if history.sources is None:
+    if history.sources is None and luck.random() < MEASURED:
         yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
     if node.stop() != 0:
         yield "the agent does not stop in order"

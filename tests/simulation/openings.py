@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tests.environment.node import Sources
+from tests.simulation.events.drawing import WITHOUT_MACHINE
 from tests.simulation.events.event import Event
-from tests.simulation.events.machine import MACHINE
 
 JOINED: Final = Sources(url=False, directory=True, cluster=True)
 ADDED: Final = ("a pod is added", "a pod is added", "a pod is added")
@@ -144,6 +144,12 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("time passes", "a container answers again", "time passes", "a container ends"),
         *("a container answers no", "a container answers no", "time passes"),
     ),
+    "hooks and commands fail": (
+        *("hooks will fail", *ADDED, "time passes", "a container ends", "a command will fail"),
+        *("time passes", "a pod is edited", "hooks will fail", "a pod is removed", "time passes"),
+        *("a container answers no", "a command will fail", "time passes", "a pod is added"),
+        *("a pod is removed in a hurry", "the agent is killed", "time passes"),
+    ),
 }
 """By what they are about: kinds of events."""
 SOURCES: Final[Mapping[str, Sources]] = {
@@ -155,6 +161,7 @@ READING: Final = ("keyed", "looped", "instructed", "projecting", "optional")
 OF: Final[Mapping[str, tuple[str, ...]]] = {
     "containers age": ("aging", "plain", "crashing"),
     "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
+    "hooks and commands fail": ("commanded", "greeted", "alive"),
     "objects come late, change and go": (
         *READING,
         "trusted",
@@ -178,7 +185,7 @@ def tellable() -> Iterator[tuple[str, str]]:
     """Yield the openings, each with what can run its pods: hollow pods, too, unless it needs a machine."""
     for opening, kinds in OPENINGS.items():
         yield "cri", opening
-        if MACHINE.keys().isdisjoint(kinds):
+        if set(kinds) <= WITHOUT_MACHINE.keys():
             yield "hollow", opening
 
 

@@ -53,6 +53,8 @@ def _unlike(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> Ite
     yield from _of_others(node, uid, status)
     yield from _unlike_answers(node, wishes, uid, status)
     for one in running.values():
+        if not wishes.hooks.get((one.id, "postStart"), True):
+            yield f"{one.name} of {uid} goes on, but its postStart has failed"
         if node.runtime.follows_edits and is_known and not wishes.is_as_wanted(one):
             yield f"{one.name} of {uid} runs {one.image}, which is not wanted"
     if running and not status.get("podIP"):

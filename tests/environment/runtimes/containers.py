@@ -13,14 +13,14 @@ from runtimes.cri.disk_lanes import SIZES
 from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcOutcome
-from tests.environment.health import COMMAND, Answer, Health, question_of
+from tests.environment.commands import CommandedCri, HeardWire, Hooks
+from tests.environment.health import Answer, Health, question_of
 from tests.environment.lanes import SteppedLanes
 from tests.environment.machine import NOBODYS, Instance, Machine, Witness
 from tests.environment.outside import Outside
 from tests.environment.probing import loops
 from tests.environment.runtimes.runtime import InThisLife, Runtime
-from tests.support.cri.fake_cri import FakeCri
-from tests.support.cri.fake_wire import TOO_LATE, FakeCall, FakeWire
+from tests.support.cri.fake_wire import FakeWire
 from tests.support.files.power import DiskTrouble
 from tests.support.runtimes.hooks_stage import HandMadeSockets
 
@@ -46,43 +46,14 @@ class CountedDisk:
         self.jobs += 1
 
 
-class AskedCri(FakeCri):
-    """Has containers answer the commands of probes. One without an answer runs until nobody waits."""
-
-    def __init__(
-        self,
-        machine: Machine,
-        later: Callable[[float, Callable[[], None]], object],
-        asks: Callable[[str, str], Answer | None],
-        pulls: Callable[[str], None],
-    ) -> None:
-        """``asks`` returns what a container answers, ``pulls`` hears by which password images are pulled."""
-        super().__init__(machine, later)
-        self._asks = asks
-        self._pulls = pulls
+class PulledCri(CommandedCri):
+    """Tells the witness of its machine by which passwords images are pulled."""
 
     @override
     def _carry_out(self, method: str, request: Any, answer: Callable[[RpcOutcome], None]) -> None:
-        said = None
         if method == "PullImage":
-            self._pulls(request.auth.password)
-        if method == "ExecSync" and list(request.cmd)[:1] == [COMMAND]:
-            said = self._asks(request.container_id, request.cmd[1])
-            self.execs[tuple(request.cmd)] = (int(said is Answer.NO), "")
-        if said is not Answer.NONE:
-            super()._carry_out(method, request, answer)
-
-
-class OutsideWire(FakeWire):
-    """Carries calls. Nothing happens at the deadline of one that has ended: an hour has thousands."""
-
-    def __init__(self, service: FakeCri, in_this_life: InThisLife) -> None:
-        super().__init__(service, in_this_life)
-        self._in_this_life = in_this_life
-
-    @override
-    def _limit(self, call: FakeCall, seconds: float) -> None:
-        self._in_this_life(seconds, lambda: call.end(TOO_LATE), lambda: call.has_ended)
+            self._machine.witness.pulls(request.auth.password)
+        super()._carry_out(method, request, answer)
 
 
 class InContainers(Runtime):
@@ -97,14 +68,15 @@ class InContainers(Runtime):
         for number, image in enumerate((*IMAGES, UNTOUCHED)):
             self.machine.images.ids[image] = f"sha256:{number + 7:0>64x}"
         self.health = Health()
-        self.service = AskedCri(self.machine, outside.later, self._ask, self._note_pull)
+        self.hooks = Hooks()
+        self.service = PulledCri(self.machine, outside.later, self._said, self.hooks)
         self.disk = CountedDisk()
         self.pushed_at: dict[str, float] = {}
         """When names of images came to mean what they mean in the registry."""
-        self._wire: FakeWire | None = None
+        self._wire: HeardWire | None = None
 
     @property
-    def wire(self) -> FakeWire:
+    def wire(self) -> HeardWire:
         """What the agent reaches the machine by."""
         assert self._wire is not None
         return self._wire
@@ -126,7 +98,9 @@ class InContainers(Runtime):
     def edges(self, in_this_life: InThisLife) -> Mapping[str, Any]:
         was_there = self._wire is None or self._wire.is_there
         self.service.streams.clear()
-        wire = self._wire = OutsideWire(self.service, in_this_life)
+        if self._wire is not None:
+            self._wire.lose_agent()
+        wire = self._wire = HeardWire(self.service, self.machine, in_this_life)
         wire.is_there = was_there
         containers = ContainerEdges(
             wire=lambda _: wire, disk=self.disk.lanes(in_this_life), hook_sockets=HandMadeSockets()
@@ -137,20 +111,18 @@ class InContainers(Runtime):
         """Return what is answered by whoever listens at an address. None if nobody does."""
         for one in self.machine.at(ip):
             if what := question_of(one.config.metadata.name, port, sent):
-                return self._ask(one.id, what)
+                said, asked = self._said(one.id, what), self.machine.instance(one)
+                self.machine.witness.answers(asked, what, is_yes=said is Answer.YES)
+                return said
         return None
 
-    def _note_pull(self, password: str) -> None:
-        self.machine.witness.pulls(password)
-
-    def _ask(self, container_id: str, what: str) -> Answer | None:
+    def _said(self, container_id: str, what: str) -> Answer | None:
+        """Return what a container answers. None if it does not run."""
         one = self.machine.containers.get(container_id)
         if one is None or one.has_ended or not one.started_at:
             return None
-        asked, age = self.machine.instance(one), (self.machine.now() - one.started_at) / 1e9
-        said = self.health.says(one.id, asked.name, what, age)
-        self.machine.witness.answers(asked, what, is_yes=said is Answer.YES)
-        return said
+        age = (self.machine.now() - one.started_at) / 1e9
+        return self.health.says(one.id, one.config.metadata.name, what, age)
 
     @override
     def says(self, one: Instance, what: str) -> bool:
