@@ -18,6 +18,7 @@ from tests.environment.runtimes.runtime import Runtime
 from tests.simulation.events.drawing import HAPPENS, WITHOUT_MACHINE
 from tests.simulation.events.event import Kinds
 from tests.simulation.events.jobs import JOBS
+from tests.simulation.events.trouble import DISK
 from tests.simulation.workload import (
     KINDS,
     PLAIN,
@@ -56,7 +57,6 @@ def _prepare_machine(node: Node, luck: random.Random) -> None:
 def _end_trouble_of_machine(node: Node) -> None:
     node.service.faults.clear()
     node.containers.hooks.troubles.clear()
-    node.containers.disk.trouble.times = 0
     node.service.loses_events = node.service.repeats_events = False
     node.wire.come_back()
 
@@ -161,7 +161,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "hollow": Family(
         lambda outside, luck: Hollow(outside, keeps_records=luck.random() < 0.6),
         _hollow_workload,
-        WITHOUT_MACHINE,
+        {**WITHOUT_MACHINE, **DISK},
         sources=sources_of,
     ),
     "provider": Family(

@@ -126,8 +126,7 @@ class History:
                 return family.runtime(outside, luck)
 
             node = Node(self.seed, Path(name), runtime, sources, self.bounds)
-            is_of_machine = isinstance(node.runtime, InContainers)
-            power = Power(patched, node.containers.disk.trouble if is_of_machine else None)
+            power = Power(patched, node.runtime.trouble)
             crashes = CrashesAmid(patched, lambda: node.wall)
             LOOKOUT.sightings()
             broken = list(_broken(self, node, luck, power, crashes))
@@ -158,7 +157,7 @@ def _broken(
     crashes.when_crashed = world.notes_crash
     if isinstance(node.runtime, InContainers):
         node.service.when_spoilt = world.troubles
-        node.containers.disk.trouble.when_struck = oracle.wishes.note_disk_failure
+    node.runtime.trouble.when_struck = world.notes_disk_failure
     node.advance(5.0)
     for each in OBJECTS:
         if luck.random() < 0.7:
@@ -201,6 +200,7 @@ def _happen(world: World, happens: Kinds, events: Sequence[Event]) -> None:
 
 def _end_trouble(world: World) -> None:
     world.troubles()
+    world.node.runtime.trouble.times = 0
     if world.crashes is not None:
         world.crashes.disarm()
     if world.node.cluster is not None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tests.environment.node import Sources
-from tests.simulation.events.drawing import WITHOUT_MACHINE
 from tests.simulation.events.event import Event
+from tests.simulation.families import FAMILIES
 
 JOINED: Final = Sources(url=False, directory=True, cluster=True)
 ADDED: Final = ("a pod is added", "a pod is added", "a pod is added")
@@ -144,6 +144,11 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("time passes", "a container answers again", "time passes", "a container ends"),
         *("a container answers no", "a container answers no", "time passes"),
     ),
+    "the disk fails": (
+        *(*ADDED, "the disk will fail", "a pod is edited", "time passes", "the disk will fail"),
+        *("a pod is removed", "the agent is killed", "a pod is added", "the disk will fail"),
+        *("time passes", "a pod is added", "the agent is killed", "a pod is removed"),
+    ),
     "hooks and commands fail": (
         *("hooks will fail", *ADDED, "time passes", "a container ends", "a command will fail"),
         *("time passes", "a pod is edited", "hooks will fail", "a pod is removed", "time passes"),
@@ -185,7 +190,7 @@ def tellable() -> Iterator[tuple[str, str]]:
     """Yield the openings, each with what can run its pods: hollow pods, too, unless it needs a machine."""
     for opening, kinds in OPENINGS.items():
         yield "cri", opening
-        if set(kinds) <= WITHOUT_MACHINE.keys():
+        if set(kinds) <= FAMILIES["hollow"].happens.keys():
             yield "hollow", opening
 
 

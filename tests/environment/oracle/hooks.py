@@ -45,8 +45,21 @@ class PostStartFirst(Rule):
     """A container is neither shown as running or ready nor probed before its postStart has succeeded. Nothing
     behind it in the pod starts before it has ended, and nothing behind a sidecar before it has succeeded.
 
-    What the next agent finds running after a SIGKILL counts as started.
+    A sidecar is not waited for again: its hook has succeeded once in its sandbox, or a regular container was
+    started there. What the next agent finds running after a SIGKILL counts as started.
     """
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._passed: set[tuple[str, str]] = set()
+        """Sidecars whose hooks have succeeded, by their sandboxes and names."""
+        self._begun: set[str] = set()
+        """Sandboxes in which regular containers were started."""
+
+    @override
+    def hook_ends(self, one: Instance, field: str, *, is_success: bool) -> None:
+        if field == POST_START and is_success:
+            self._passed.add((one.sandbox, one.name))
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
@@ -72,19 +85,25 @@ class PostStartFirst(Rule):
     @override
     def starts(self, one: Instance) -> None:
         spec = self.wishes.spec(one.uid)
-        ordered = (*spec.get("initContainers", ()), *spec.get("containers", ()))
-        before = {}
-        for each in ordered:
+        before: dict[str, bool] = {}
+        for each in (*spec.get("initContainers", ()), *spec.get("containers", ())):
             if each["name"] == one.name:
                 break
             before[each["name"]] = is_sidecar(each)
         for other in self.runtime.live():
-            if other.sandbox != one.sandbox or other.name not in before or not self._waits(other):
-                continue
-            is_lost = self.wishes.troubled_at >= other.started_at
-            has_ended = (other.id, POST_START) in self.wishes.hooks or is_lost
-            if before[other.name] or not has_ended:
-                self.broken(f"{one.name} of {one.uid} starts before the hook of {other.name}")
+            if other.sandbox == one.sandbox and other.name in before:
+                self._look_at(one, other, is_behind_sidecar=before[other.name])
+        if one.name in {each["name"] for each in spec.get("containers", ())}:
+            self._begun.add(one.sandbox)
+
+    def _look_at(self, one: Instance, other: Instance, *, is_behind_sidecar: bool) -> None:
+        """Look at the hook of a container that runs, behind which one starts."""
+        wishes = self.wishes
+        is_lost = wishes.troubled_at >= other.started_at
+        has_ended = (other.id, POST_START) in wishes.hooks or is_lost
+        is_passed = (one.sandbox, other.name) in self._passed or one.sandbox in self._begun
+        if self._waits(other) and not (is_passed if is_behind_sidecar else has_ended):
+            self.broken(f"{one.name} of {one.uid} starts before the hook of {other.name}")
 
     def _waits(self, one: Instance) -> bool:
         """Return whether the hook of a container that runs has not succeeded, and has to."""

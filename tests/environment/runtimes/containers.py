@@ -20,7 +20,6 @@ from tests.environment.machine import NOBODYS, Instance, Machine, Witness
 from tests.environment.outside import Outside
 from tests.environment.probing import loops
 from tests.environment.runtimes.runtime import InThisLife, Runtime
-from tests.support.cri.fake_wire import FakeWire
 from tests.support.files.power import DiskTrouble
 from tests.support.runtimes.hooks_stage import HandMadeSockets
 
@@ -34,13 +33,13 @@ DISK_JOB: Final = "job of the disk"
 class CountedDisk:
     """What is known of the disk in all lives of the agent."""
 
-    def __init__(self) -> None:
+    def __init__(self, trouble: DiskTrouble) -> None:
         self.jobs = 0
-        self.trouble = DiskTrouble()
+        self._trouble = trouble
 
     def lanes(self, in_this_life: InThisLife) -> Disk:
         """Return who does the work on it in this life."""
-        return SteppedLanes(SIZES, in_this_life, self.trouble, self._count)
+        return SteppedLanes(SIZES, in_this_life, self._trouble, self._count)
 
     def _count(self) -> None:
         self.jobs += 1
@@ -70,7 +69,7 @@ class InContainers(Runtime):
         self.health = Health()
         self.hooks = Hooks()
         self.service = PulledCri(self.machine, outside.later, self._said, self.hooks)
-        self.disk = CountedDisk()
+        self.disk = CountedDisk(self.trouble)
         self.pushed_at: dict[str, float] = {}
         """When names of images came to mean what they mean in the registry."""
         self._wire: HeardWire | None = None

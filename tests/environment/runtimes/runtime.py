@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from tests.environment.machine import Instance, Witness
 from tests.environment.outside import Outside
+from tests.support.files.power import DiskTrouble
 from tests.support.kernel.clock import EPOCH
 
 
@@ -43,6 +44,8 @@ class Runtime(ABC):
         self.outside = outside
         self.witness = Witness()
         """Who is told what really happens."""
+        self.trouble = DiskTrouble()
+        """What will go wrong with the disk that the agent writes to."""
 
     @property
     def wall(self) -> float:
@@ -57,6 +60,9 @@ class Runtime(ABC):
     def crashes(self, actor: str) -> None:
         """Note that an actor of the agent crashes now."""
         del actor
+
+    def disk_fails(self) -> None:  # noqa: B027  # most runtimes keep nothing there
+        """Note that the disk refuses something now."""
 
     def loses_agent(self) -> None:  # noqa: B027  # most runtimes are outside of the agent
         """Note that the agent gets a SIGKILL now."""

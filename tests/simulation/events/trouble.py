@@ -137,7 +137,7 @@ def _lose_power(world: World) -> None:
 
 def _fail_disk(world: World) -> None:
     world.troubles()
-    trouble, random_ = world.node.containers.disk.trouble, world.random
+    trouble, random_ = world.node.runtime.trouble, world.random
     trouble.well, trouble.times = random_.randrange(8), random_.choice([1, 1, 3, 20])
     trouble.code = random_.choice([errno.EIO, errno.ENOSPC])
 
@@ -152,6 +152,7 @@ AGENT: Final[Kinds] = {
     "the power goes": (2, _lose_power),
 }
 """What goes wrong with the agent itself."""
+DISK: Final[Kinds] = {"the disk will fail": (3, _fail_disk)}
 TROUBLE: Final[Kinds] = {
     "a call will fail": (6, _fault),
     "a command will fail": (3, _fault_command),
@@ -160,5 +161,5 @@ TROUBLE: Final[Kinds] = {
     "the runtime comes back": (4, _come_back),
     "events change": (2, _change_streams),
     **AGENT,
-    "the disk will fail": (3, _fail_disk),
+    **DISK,
 }
