@@ -72,6 +72,7 @@ from runtimes.probing.actor import ProbeLoopOwner
 from runtimes.probing.messages import PROBE_LOOP, ProbeLoopPorts
 from settings.agent import Settings
 from settings.containers import ContainerSettings
+from volumes.mounts.system_calls import KernelMounts
 
 _log = structlog.get_logger("runtime")
 
@@ -128,8 +129,9 @@ class CriComposition:
         self._containers = CriMemory()
         self._wire = self._wire_of(told, reached.wire)
         self._disk = reached.disk
+        self._mounts = outside.mounts or KernelMounts()
         self._directories = PodDirectoriesOnDisk(
-            str(settings.root_dir.absolute()), self._disk, self._volume_keeper
+            str(settings.root_dir.absolute()), self._disk, self._volume_keeper, self._mounts
         )
         self._pods = RuntimeMemory()
         self._hooks = HookMemory()
@@ -161,6 +163,7 @@ class CriComposition:
             node=self._current_node,
             runtime=self._runtime_name,
             cgroups=cgroups,
+            mounts=self._mounts,
             cgroup_options=options,
             cgroup_facts=cgroups.facts,
             allocatable=written(room),

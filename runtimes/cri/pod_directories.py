@@ -18,6 +18,7 @@ from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.disk.removal import remove_unless_held
 from runtimes.cri.operations.flow import Disk, DiskLane, trouble_of
+from volumes.mounts.system_calls import MountCalls
 
 _log: Final = structlog.get_logger("runtime")
 
@@ -42,11 +43,13 @@ class PodDirectoriesOnDisk:
         root_dir: str,
         disk: Disk,
         volumes: Callable[[], Port[ReleaseVolumes] | None] = lambda: None,
+        mounts: MountCalls | None = None,
     ) -> None:
         """``volumes`` gives who makes volumes. What is mounted goes before the directory it is in."""
         self._root_dir = root_dir
         self._disk = disk
         self._volumes = volumes
+        self._mounts = mounts
         self._troubles: dict[PodUid, str] = {}
         """What was said of a directory that stays."""
 
@@ -74,7 +77,7 @@ class PodDirectoriesOnDisk:
             volumes.tell(ReleaseVolumes(uid=uid, reply_to=gone, unless_wanted=True))
 
     def _remove(self, uid: PodUid, directory: str) -> None:
-        work = partial(remove_unless_held, directory)
+        work = partial(remove_unless_held, directory, self._mounts)
         self._disk[DiskLane.REMOVALS].start(work, partial(self._removed, uid))
 
     def _removed(self, uid: PodUid, outcome: object) -> None:

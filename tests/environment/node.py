@@ -47,7 +47,6 @@ from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
 from tests.support.questions import describe_source, describe_statuses
-from tests.support.volumes.no_mounts import NoMounts
 from volumes.making.lanes import SIZES
 
 
@@ -313,7 +312,7 @@ class Node:
             cluster=self.cluster.edges() if self.cluster is not None else None,
             machine=MadeUpMachine(),
             volume_lanes=SteppedLanes(SIZES, self._in_this_life),
-            mounts=NoMounts(),
+            mounts=self.runtime.mounts,
             **self.runtime.edges(self._in_this_life),
         )
         root = AgentTree(self._settings, Listeners(), lambda: self.play.system, edges).root()

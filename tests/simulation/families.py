@@ -18,6 +18,7 @@ from tests.environment.runtimes.runtime import Runtime
 from tests.simulation.events.drawing import HAPPENS, WITHOUT_MACHINE
 from tests.simulation.events.event import Kinds
 from tests.simulation.events.jobs import JOBS
+from tests.simulation.events.machine import pull_links
 from tests.simulation.events.trouble import DISK
 from tests.simulation.workload import (
     KINDS,
@@ -57,6 +58,7 @@ def _prepare_machine(node: Node, luck: random.Random) -> None:
 def _end_trouble_of_machine(node: Node) -> None:
     node.service.faults.clear()
     node.containers.hooks.troubles.clear()
+    pull_links(node)
     node.service.loses_events = node.service.repeats_events = False
     node.wire.come_back()
 

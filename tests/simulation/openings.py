@@ -144,6 +144,18 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("time passes", "a container answers again", "time passes", "a container ends"),
         *("a container answers no", "a container answers no", "time passes"),
     ),
+    "parts of volumes are mounted": (
+        *(*ADDED, "an object changes", "a container ends", "a container plants a link"),
+        *("a container ends", "time passes", "an object changes", "a container ends"),
+        *(
+            "the agent is killed",
+            "a container ends",
+            "time passes",
+            "a pod is removed",
+            "a pod is added",
+        ),
+        *("a container plants a link", "the power goes", "time passes", "a container ends"),
+    ),
     "the disk fails": (
         *(*ADDED, "the disk will fail", "a pod is edited", "time passes", "the disk will fail"),
         *("a pod is removed", "the agent is killed", "a pod is added", "the disk will fail"),
@@ -167,6 +179,7 @@ OF: Final[Mapping[str, tuple[str, ...]]] = {
     "containers age": ("aging", "plain", "crashing"),
     "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
     "hooks and commands fail": ("commanded", "greeted", "alive"),
+    "parts of volumes are mounted": ("parted", "keyed"),
     "objects come late, change and go": (
         *READING,
         "trusted",

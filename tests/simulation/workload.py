@@ -119,6 +119,7 @@ class Workload:
 IN_CONTAINERS: Final[Mapping[str, Mapping[str, Any]]] = {
     **KINDS,
     "commanded": {"containers": ["commanded", "main"]},
+    "parted": {"containers": ["crashing", "main"], "reads": "in parts"},
     "greeted": {
         "sidecars": ["greeting"],
         "containers": ["commanded", "beside"],

@@ -14,6 +14,7 @@ from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.wire import cri_pb2 as cri
+from volumes.mounts.system_calls import KernelMounts, MountCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,8 @@ class Surroundings:
     """The runtime's name, which ids begin with."""
     cgroups: PodCgroups
     """Its methods block: work for the threads of cgroups."""
+    mounts: MountCalls = field(default_factory=KernelMounts)
+    """The kernel. Its calls block: work for the threads of the disk."""
     cgroup_options: CgroupOptions = field(default_factory=CgroupOptions)
     cgroup_facts: CgroupFacts = field(default_factory=CgroupFacts)
     images: dict[str, cri.Image] = field(default_factory=dict)

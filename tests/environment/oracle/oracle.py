@@ -34,6 +34,7 @@ from tests.environment.oracle.starts import (
     Wanted,
 )
 from tests.environment.oracle.stops import AfterHook, GraceShrinks, OthersStay, StopWanted
+from tests.environment.oracle.volumes import PartStays
 from tests.environment.oracle.watchers import OneWatcher
 from tests.support.apiserver.history import Change
 from tests.support.apiserver.paths import NODE
@@ -46,7 +47,7 @@ RULES: Final[tuple[type[Rule], ...]] = (
     *(AddressStays, NeverBack, ErrorStays, NoSecret),
     *(OnlyOurs, MarksStay, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
     *(AsAnnotated, Outlives, CalledInOrder),
-    *(HeldBack, ReadyAsAnswered, OneWatcher),
+    *(HeldBack, ReadyAsAnswered, OneWatcher, PartStays),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from typing_extensions import override
@@ -16,7 +17,8 @@ from runtimes.cri.wire.transport import RpcOutcome
 from tests.environment.commands import CommandedCri, HeardWire, Hooks
 from tests.environment.health import Answer, Health, question_of
 from tests.environment.lanes import SteppedLanes
-from tests.environment.machine import NOBODYS, Instance, Machine, Witness
+from tests.environment.machine import NOBODYS, PARTS, Instance, Machine, Witness
+from tests.environment.mounts import BindMounts
 from tests.environment.outside import Outside
 from tests.environment.probing import loops
 from tests.environment.runtimes.runtime import InThisLife, Runtime
@@ -70,6 +72,10 @@ class InContainers(Runtime):
         self.hooks = Hooks()
         self.service = PulledCri(self.machine, outside.later, self._said, self.hooks)
         self.disk = CountedDisk(self.trouble)
+        self.binds = BindMounts()
+        self.mounts = self.binds
+        self.links: list[Path] = []
+        """What containers have put into their volumes to lead out of them."""
         self.pushed_at: dict[str, float] = {}
         """When names of images came to mean what they mean in the registry."""
         self._wire: HeardWire | None = None
@@ -88,6 +94,7 @@ class InContainers(Runtime):
     @override
     def loses_power(self) -> None:
         self.machine.lose_power()
+        self.binds.loses_power()
 
     @override
     def is_seen_by(self, witness: Witness) -> None:
@@ -194,6 +201,9 @@ class InContainers(Runtime):
         live = {(each.uid, each.name) for each in self.live()}
         too_many = {key: count for key, count in dead.items() if count > 2 - (key in live)}
         yield from (f"{key} has {count} dead instances" for key, count in too_many.items())
+        for place in self.binds.binds:
+            if not any(f"/pods/{uid}{PARTS}" in place for uid in wanted):
+                yield f"a part is left at {place[-80:]}"
         if self.wire.in_flight > len(self.service.streams):
             streams = len(self.service.streams)
             yield f"{self.wire.in_flight} calls are under way, {streams} streams"

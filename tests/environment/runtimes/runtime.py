@@ -11,6 +11,8 @@ from tests.environment.machine import Instance, Witness
 from tests.environment.outside import Outside
 from tests.support.files.power import DiskTrouble
 from tests.support.kernel.clock import EPOCH
+from tests.support.volumes.no_mounts import NoMounts
+from volumes.mounts.system_calls import MountCalls
 
 
 class InThisLife(Protocol):
@@ -39,6 +41,8 @@ class Runtime(ABC):
     """What it was made with: another one of its kind is made with the same."""
     makes_volumes: bool = False
     """Whether pods have volumes."""
+    mounts: MountCalls = NoMounts()
+    """The kernel of the machine that the agent runs on."""
 
     def __init__(self, outside: Outside) -> None:
         self.outside = outside
