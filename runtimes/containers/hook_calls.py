@@ -10,14 +10,14 @@ from typing import Final
 
 from kernel import Port
 from manifests.handlers import UnusableHandler
+from messages.container_runtime import StartContainer
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
 from messages.units import Seconds
-from runtimes.container_runtime import StartContainer
 from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step
-from runtimes.hooks.actions import HookAction, action_of
-from runtimes.hooks.messages import (
+from runtimes.lifecycle_hooks.actions import HookAction, action_of
+from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
     HookEnded,
     HookKind,
@@ -67,7 +67,7 @@ class HookCalls:
         return is_first
 
     def tidy(self, record: RuntimeRecord) -> None:
-        """Forget the hooks of instances that have ended, and give up those of starts while the pod is stopped.
+        """Forget the hooks of instances that have ended, and give up those of starts in pods that are stopped.
 
         What is given up has failed: its instance does not count as started for as long as it runs.
         """

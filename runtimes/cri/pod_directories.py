@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 from typing_extensions import override
 
+from actors.volumes.mounts.system_calls import MountCalls
 from kernel import Failure
 from messages.pods import PodUid
 from messages.port import Port
@@ -18,7 +19,6 @@ from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.disk.removal import remove_unless_held
 from runtimes.cri.operations.flow import Disk, DiskLane, trouble_of
-from volumes.mounts.system_calls import MountCalls
 
 _log: Final = structlog.get_logger("runtime")
 

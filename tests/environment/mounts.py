@@ -10,9 +10,9 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from actors.volumes.mounts.mount_table import MountPoint
+from actors.volumes.mounts.system_calls import MountFlag
 from tests.support.volumes.no_mounts import NoMounts
-from volumes.mounts.mount_table import MountPoint
-from volumes.mounts.system_calls import MountFlag
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, assert_never
 
+from actors.volumes.mounts.places import PARENT_MODE
+from actors.volumes.mounts.system_calls import MountCalls
 from runtimes.cri.disk.mounting import bind_part, check_propagation
 from runtimes.cri.disk.tasks import (
     BindSubPath,
@@ -17,8 +19,6 @@ from runtimes.cri.disk.tasks import (
     MakeTerminationFile,
     WriteHostsFile,
 )
-from volumes.mounts.places import PARENT_MODE
-from volumes.mounts.system_calls import MountCalls
 
 LOG_DIR_MODE: Final = 0o755
 HOSTS_MODE: Final = 0o644

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
+from files.cgroups.options import CgroupOptions
 from messages.pods import Pod, PodUid
-from runtimes.cgroups.container_limits import CgroupFacts
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.cgroups.pod_cgroups import PodCgroups
+from runtimes.cri.cgroups.container_limits import CgroupFacts
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.wire import cri_pb2 as cri
-from volumes.mounts.system_calls import KernelMounts, MountCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from actors.volumes.mounts.system_calls import MountCalls
 from tests.environment.machine import Instance, Witness
 from tests.environment.outside import Outside
 from tests.support.files.power import DiskTrouble
 from tests.support.kernel.clock import EPOCH
 from tests.support.volumes.no_mounts import NoMounts
-from volumes.mounts.system_calls import MountCalls
 
 
 class InThisLife(Protocol):

@@ -17,12 +17,14 @@ from actors.objects.manager import OBJECT_HOLDERS
 from actors.pods.keeper import POD_KEEPER, PODS
 from actors.pods.status_keeper import STATUS_KEEPER
 from actors.probes.orders import PROBERS
+from actors.probes.watching import FollowProbes
 from agent.edges import ClusterEdges, Edges
 from agent.tree import AgentTree
 from kernel import Key, Port, SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from messages.api import CallApi
+from messages.container_runtime import FollowContainers
 from messages.holders import HolderIs
 from messages.node import FollowNode
 from messages.objects import FollowObjects, RegisterPod, UnfollowObjects, UnregisterPod
@@ -34,8 +36,6 @@ from messages.sources import MirrorsJudged
 from messages.statuses import FollowStatuses, ForgetPodStatus
 from messages.units import Timestamp
 from messages.watches import Unwatch, Watch
-from probes.watching import FollowProbes
-from runtimes.container_runtime import FollowContainers
 from runtimes.hollow.record_keeper import SaveHollowPods
 from runtimes.hollow.records import SandboxRecord
 from server.actor import Listeners
