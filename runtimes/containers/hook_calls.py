@@ -67,7 +67,7 @@ class HookCalls:
         return is_first
 
     def tidy(self, record: RuntimeRecord) -> None:
-        """Forget the hooks of instances that have ended, and give up those of starts in pods that are stopped.
+        """Forget the hooks of instances that have ended, and give up those of starts if the pod is stopped.
 
         What is given up has failed: its instance does not count as started for as long as it runs.
         """
