@@ -23,6 +23,7 @@ from actors.probes.loop_messages import PROBE_LOOP, ProbeLoopPorts
 from actors.probes.loop_owner import ProbeLoopOwner
 from actors.probes.watching import ProbesToRun
 from actors.volumes.keeper_parts import VOLUME_KEEPER, VolumeKeeperMessage
+from actors.volumes.mounts.system_calls import KernelMounts
 from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from agent.edges import ContainerEdges, Edges
@@ -128,8 +129,9 @@ class CriComposition:
         self._containers = CriMemory()
         self._wire = self._wire_of(told, reached.wire)
         self._disk = reached.disk
+        self._mounts = outside.mounts or KernelMounts()
         self._directories = PodDirectoriesOnDisk(
-            str(settings.root_dir.absolute()), self._disk, self._volume_keeper
+            str(settings.root_dir.absolute()), self._disk, self._volume_keeper, self._mounts
         )
         self._pods = RuntimeMemory()
         self._hooks = HookMemory()
@@ -161,6 +163,7 @@ class CriComposition:
             node=self._current_node,
             runtime=self._runtime_name,
             cgroups=cgroups,
+            mounts=self._mounts,
             cgroup_options=options,
             cgroup_facts=cgroups.facts,
             allocatable=written(room),

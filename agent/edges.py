@@ -103,7 +103,7 @@ class Edges:
     volume_lanes: VolumeLanes | None = None
     """Who does the work on volumes that may block. None for threads."""
     mounts: MountCalls | None = None
-    """The kernel that mounts volumes. None for that of this machine."""
+    """The kernel that mounts volumes and parts of them. None for that of this machine."""
     server_loop: ServerLoop | None = None
     """On which endpoints are served. None for one of each life of the server."""
     hollow: Callable[[HollowRules], HollowCore] | None = None

@@ -6,6 +6,8 @@ written down before anything else is done with it: a crash over what follows doe
 
 from __future__ import annotations
 
+from typing import Final
+
 from kernel import Port
 from manifests.handlers import UnusableHandler
 from messages.container_runtime import StartContainer
@@ -24,6 +26,8 @@ from runtimes.lifecycle_hooks.messages import (
     RunHook,
     ShortenHook,
 )
+
+STOPPED: Final = "the pod is stopped"
 
 
 class HookCalls:
@@ -63,15 +67,21 @@ class HookCalls:
         return is_first
 
     def tidy(self, record: RuntimeRecord) -> None:
-        """Forget the hooks of instances that have ended, and of starts if the pod is being stopped."""
+        """Forget the hooks of instances that have ended, and give up those of starts if the pod is stopped.
+
+        What is given up has failed: its instance does not count as started for as long as it runs.
+        """
         hooks = record.hooks or {}
         there = {one.id for one in _instances(record) if one.state is not ContainerState.EXITED}
         for key, run in tuple(hooks.items()):
             container_id, kind = key
-            is_moot = kind is HookKind.POST_START and record.is_stopping
-            if container_id in there and not is_moot:
+            is_moot = kind is HookKind.POST_START and record.is_stopping and not run.is_over
+            if container_id not in there:
+                del hooks[key]
+            elif is_moot:
+                run.is_over, run.failure = True, STOPPED
+            else:
                 continue
-            del hooks[key]
             if run.asked_at is not None:
                 self._port.tell(ForgetHook(ref=HookRef(record.uid, *key)))
 

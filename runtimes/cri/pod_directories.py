@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 from typing_extensions import override
 
+from actors.volumes.mounts.system_calls import MountCalls
 from kernel import Failure
 from messages.pods import PodUid
 from messages.port import Port
@@ -42,11 +43,13 @@ class PodDirectoriesOnDisk:
         root_dir: str,
         disk: Disk,
         volumes: Callable[[], Port[ReleaseVolumes] | None] = lambda: None,
+        mounts: MountCalls | None = None,
     ) -> None:
         """``volumes`` gives who makes volumes. What is mounted goes before the directory it is in."""
         self._root_dir = root_dir
         self._disk = disk
         self._volumes = volumes
+        self._mounts = mounts
         self._troubles: dict[PodUid, str] = {}
         """What was said of a directory that stays."""
 
@@ -74,7 +77,7 @@ class PodDirectoriesOnDisk:
             volumes.tell(ReleaseVolumes(uid=uid, reply_to=gone, unless_wanted=True))
 
     def _remove(self, uid: PodUid, directory: str) -> None:
-        work = partial(remove_unless_held, directory)
+        work = partial(remove_unless_held, directory, self._mounts)
         self._disk[DiskLane.REMOVALS].start(work, partial(self._removed, uid))
 
     def _removed(self, uid: PodUid, outcome: object) -> None:

@@ -15,6 +15,8 @@ from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.apiserver.history import Change
 from tests.support.cri.fake_machine import FakeContainer, FakeMachine
 
+PARTS: Final = "/volume-subpaths/"
+"""Is in the path of each part of a volume that is mounted."""
 NOBODYS: Final = "nobodys"
 """Begins the UID of what is no pod of ours."""
 
@@ -38,6 +40,8 @@ class Instance:
     """The values of its environment."""
     image_id: str = ""
     """What the image meant when it was created. Empty where nobody knows."""
+    parts: tuple[str, ...] = ()
+    """The paths on the machine of the parts of volumes that it mounts."""
     asked_at: float = 0.0
     """When it was asked for that it starts now, or that it stops. Otherwise 0."""
 
@@ -56,6 +60,12 @@ class Witness:
 
     def answers(self, one: Instance, what: str, *, is_yes: bool) -> None:
         """Hear that a container was asked by a probe, and whether it says yes."""
+
+    def calls_hook(self, one: Instance, field: str) -> None:
+        """Hear that the command of a container's hook is asked for: of ``postStart`` or of ``preStop``."""
+
+    def hook_ends(self, one: Instance, field: str, *, is_success: bool) -> None:
+        """Hear that the agent was told how that hook has ended."""
 
     def is_killed(self, one: Instance) -> None:
         """Hear that the agent itself has the processes of a running container killed."""
@@ -130,6 +140,7 @@ class Machine(FakeMachine):
             exit_code=one.exit_code,
             given=tuple(each.value for each in config.envs),
             image_id=one.image_id,
+            parts=tuple(each.host_path for each in config.mounts if PARTS in each.host_path),
         )
 
     def at(self, ip: str) -> Iterator[FakeContainer]:

@@ -48,7 +48,6 @@ from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
 from tests.support.questions import describe_source, describe_statuses
-from tests.support.volumes.no_mounts import NoMounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,8 @@ class Sources:
 ONLY_URL: Final = Sources()
 
 
+LOOKS_AT_FILES_EACH: Final = "20s"
+"""As a kubelet does. Changes are noticed at once, but for those that are lost."""
 OF_PEOPLE: Final = Bounds()
 
 
@@ -311,7 +312,7 @@ class Node:
             cluster=self.cluster.edges() if self.cluster is not None else None,
             machine=MadeUpMachine(),
             volume_lanes=SteppedLanes(SIZES, self._in_this_life),
-            mounts=NoMounts(),
+            mounts=self.runtime.mounts,
             **self.runtime.edges(self._in_this_life),
         )
         root = AgentTree(self._settings, Listeners(), lambda: self.play.system, edges).root()
@@ -342,6 +343,7 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
             *([f"--pod-manifest-path={folder / 'manifests'}"] if sources.directory else []),
             *(["--kubeconfig=none"] if sources.cluster else []),
             *([f"--local-objects-dir={folder / 'objects'}"] if sources.objects else []),
+            f"--file-check-frequency={LOOKS_AT_FILES_EACH}",
             *flags,
             f"--root-dir={folder / 'root'}",
             "--cgroups-per-qos=false",

@@ -18,11 +18,14 @@ from tests.environment.runtimes.runtime import Runtime
 from tests.simulation.events.drawing import HAPPENS, WITHOUT_MACHINE
 from tests.simulation.events.event import Kinds
 from tests.simulation.events.jobs import JOBS
+from tests.simulation.events.machine import pull_links
+from tests.simulation.events.trouble import DISK
 from tests.simulation.workload import (
     KINDS,
     PLAIN,
     Workload,
     behaviours,
+    hooks,
     settle_others,
     sources_of,
     startups,
@@ -48,12 +51,14 @@ class Family:
 def _prepare_machine(node: Node, luck: random.Random) -> None:
     node.machine.behaviours = behaviours(luck)
     node.containers.health.starts_up_in = startups(luck)
+    node.containers.hooks.take = hooks(luck)
     settle_others(node.machine)
 
 
 def _end_trouble_of_machine(node: Node) -> None:
     node.service.faults.clear()
-    node.containers.disk.trouble.times = 0
+    node.containers.hooks.troubles.clear()
+    pull_links(node)
     node.service.loses_events = node.service.repeats_events = False
     node.wire.come_back()
 
@@ -158,7 +163,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "hollow": Family(
         lambda outside, luck: Hollow(outside, keeps_records=luck.random() < 0.6),
         _hollow_workload,
-        WITHOUT_MACHINE,
+        {**WITHOUT_MACHINE, **DISK},
         sources=sources_of,
     ),
     "provider": Family(

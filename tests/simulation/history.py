@@ -52,6 +52,8 @@ KNOWN_WITHIN: Final = 1.8
 """Seconds after an exit: without events there is a look each second, and a runtime says it 0.3 s late."""
 LOOKS: Final = 2
 """In that time. A container that ends again and again may have ended just before one of them."""
+MEASURED: Final = 0.3
+"""The share of histories in which it is measured what a rest costs: that takes longer than all the rest."""
 HOUR: Final = 3600.0
 WHILE: Final = 600.0
 """In place of that hour in most histories: twice the longest time between two looks."""
@@ -124,8 +126,7 @@ class History:
                 return family.runtime(outside, luck)
 
             node = Node(self.seed, Path(name), runtime, sources, self.bounds)
-            is_of_machine = isinstance(node.runtime, InContainers)
-            power = Power(patched, node.containers.disk.trouble if is_of_machine else None)
+            power = Power(patched, node.runtime.trouble)
             crashes = CrashesAmid(patched, lambda: node.wall)
             LOOKOUT.sightings()
             broken = list(_broken(self, node, luck, power, crashes))
@@ -156,7 +157,7 @@ def _broken(
     crashes.when_crashed = world.notes_crash
     if isinstance(node.runtime, InContainers):
         node.service.when_spoilt = world.troubles
-        node.containers.disk.trouble.when_struck = oracle.wishes.note_disk_failure
+    node.runtime.trouble.when_struck = world.notes_disk_failure
     node.advance(5.0)
     for each in OBJECTS:
         if luck.random() < 0.7:
@@ -171,7 +172,7 @@ def _broken(
     oracle.look()
     yield from oracle.broken
     yield from _stuck(world)
-    if history.sources is None:
+    if history.sources is None and luck.random() < MEASURED:
         yield from _cost_of_rest(world, HOUR if luck.random() < 0.2 else WHILE)
     if node.stop() != 0:
         yield "the agent does not stop in order"
@@ -199,6 +200,7 @@ def _happen(world: World, happens: Kinds, events: Sequence[Event]) -> None:
 
 def _end_trouble(world: World) -> None:
     world.troubles()
+    world.node.runtime.trouble.times = 0
     if world.crashes is not None:
         world.crashes.disarm()
     if world.node.cluster is not None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.environment.node import Sources
 from tests.simulation.events.event import Event
-from tests.simulation.events.machine import MACHINE
+from tests.simulation.families import FAMILIES
 
 JOINED: Final = Sources(url=False, directory=True, cluster=True)
 ADDED: Final = ("a pod is added", "a pod is added", "a pod is added")
@@ -144,6 +144,29 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("time passes", "a container answers again", "time passes", "a container ends"),
         *("a container answers no", "a container answers no", "time passes"),
     ),
+    "parts of volumes are mounted": (
+        *(*ADDED, "an object changes", "a container ends", "a container plants a link"),
+        *("a container ends", "time passes", "an object changes", "a container ends"),
+        *(
+            "the agent is killed",
+            "a container ends",
+            "time passes",
+            "a pod is removed",
+            "a pod is added",
+        ),
+        *("a container plants a link", "the power goes", "time passes", "a container ends"),
+    ),
+    "the disk fails": (
+        *(*ADDED, "the disk will fail", "a pod is edited", "time passes", "the disk will fail"),
+        *("a pod is removed", "the agent is killed", "a pod is added", "the disk will fail"),
+        *("time passes", "a pod is added", "the agent is killed", "a pod is removed"),
+    ),
+    "hooks and commands fail": (
+        *("hooks will fail", *ADDED, "time passes", "a container ends", "a command will fail"),
+        *("time passes", "a pod is edited", "hooks will fail", "a pod is removed", "time passes"),
+        *("a container answers no", "a command will fail", "time passes", "a pod is added"),
+        *("a pod is removed in a hurry", "the agent is killed", "time passes"),
+    ),
 }
 """By what they are about: kinds of events."""
 SOURCES: Final[Mapping[str, Sources]] = {
@@ -155,6 +178,8 @@ READING: Final = ("keyed", "looped", "instructed", "projecting", "optional")
 OF: Final[Mapping[str, tuple[str, ...]]] = {
     "containers age": ("aging", "plain", "crashing"),
     "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
+    "hooks and commands fail": ("commanded", "greeted", "alive"),
+    "parts of volumes are mounted": ("parted", "keyed"),
     "objects come late, change and go": (
         *READING,
         "trusted",
@@ -178,7 +203,7 @@ def tellable() -> Iterator[tuple[str, str]]:
     """Yield the openings, each with what can run its pods: hollow pods, too, unless it needs a machine."""
     for opening, kinds in OPENINGS.items():
         yield "cri", opening
-        if MACHINE.keys().isdisjoint(kinds):
+        if set(kinds) <= FAMILIES["hollow"].happens.keys():
             yield "hollow", opening
 
 

@@ -12,6 +12,8 @@ OBJECTS: Final = (("Secret", "keys"), ("ConfigMap", "terms"), ("Secret", LOGIN))
 MAYBE: Final = (("Secret", "maybe"), ("ConfigMap", "perhaps"))
 """Those that pods do without."""
 DEEP: Final = "deep/under"
+ROOM: Final = "room"
+"""The volume that is empty at first."""
 
 
 def _variable(kind: str, name: str, key: str = KEY, *, optional: bool = False) -> dict[str, Any]:
@@ -82,6 +84,15 @@ def _projected(*more: dict[str, Any]) -> dict[str, Any]:
     return {"name": "all", "projected": {"sources": sources}}
 
 
+def _in_parts(spec: dict[str, Any]) -> None:
+    """Mount a file of a Secret alone, and a directory of a volume that is empty at first."""
+    main = spec["containers"][0]
+    _mount(spec, main, _volume("Secret", "keys"))
+    main["volumeMounts"][-1]["subPath"] = KEY
+    _mount(spec, main, {"name": ROOM, "emptyDir": {}})
+    main["volumeMounts"][-1]["subPath"] = DEEP
+
+
 def _if_there(spec: dict[str, Any]) -> None:
     """Read what may be missing: objects, and a key of one that is there."""
     main = spec["containers"][0]
@@ -104,6 +115,7 @@ READS: Final[Mapping[str, Callable[[dict[str, Any]], None]]] = {
     "together": _together,
     "together with a token": _together_with_token,
     "if there": _if_there,
+    "in parts": _in_parts,
     "by login": _by_login,
 }
 """By what a kind of pods says of it."""

@@ -12,9 +12,11 @@ from typing import Any, Final
 from agent.edges import Bounds
 from messages.pods import Pod
 from runtimes.cri.wire import cri_pb2 as cri
+from tests.environment.commands import HOOK
 from tests.environment.health import ASKED
 from tests.environment.machine import NOBODYS, Machine
 from tests.environment.node import NodeBounds, Sources
+from tests.environment.oracle.hooks import POST_START, PRE_STOP
 from tests.environment.oracle.references import containers_of
 from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.probed import probes_of
@@ -55,14 +57,23 @@ KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 GOES_ON: Final[Mapping[str, bool | None]] = {
     **dict.fromkeys(("main", "hooked", "alive", "served", "slow", "stuck"), None),
+    **dict.fromkeys(("commanded", "greeting"), None),
     **dict.fromkeys(("first", "second", "done"), True),
     **dict.fromkeys(("beside", "crashing", "aging", "failing", "failed"), False),
     **dict.fromkeys(("healing", "refused", "misspelt"), False),
 }
 """By the name of a container: None if it goes on for ever. Else whether its end is surely a success."""
-MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing", "served", "slow"})
+MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing", "served", "slow", "commanded"})
 """Kinds of pods whose image is changed. Of others it is not said what a change starts again."""
-HOOK: Final = {"preStop": {"sleep": {"seconds": 1}}}
+HOOKS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "hooked": {"preStop": {"sleep": {"seconds": 1}}},
+    "commanded": {
+        POST_START: {"exec": {"command": [HOOK, POST_START]}},
+        PRE_STOP: {"exec": {"command": [HOOK, PRE_STOP]}},
+    },
+    "greeting": {POST_START: {"exec": {"command": [HOOK, POST_START]}}},
+}
+"""Of containers, by their names."""
 
 
 def sources_of(random_: random.Random) -> Sources:
@@ -105,7 +116,17 @@ class Workload:
         return self.of(kinds if random_.random() < 0.4 else random_.sample(kinds, 4))
 
 
-PLAIN: Final = Workload(KINDS)
+IN_CONTAINERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    **KINDS,
+    "commanded": {"containers": ["commanded", "main"]},
+    "parted": {"containers": ["crashing", "main"], "reads": "in parts"},
+    "greeted": {
+        "sidecars": ["greeting"],
+        "containers": ["commanded", "beside"],
+        "probes": {"greeting": (READINESS,), "commanded": (LIVENESS,)},
+    },
+}
+PLAIN: Final = Workload(IN_CONTAINERS)
 """Of containers, which the machine has behave."""
 
 
@@ -114,6 +135,7 @@ def behaviours(random_: random.Random) -> dict[str, Behaviour]:
     return {
         "main": Behaviour(ignores_term=random_.random() < 0.2),
         "hooked": Behaviour(ignores_term=random_.random() < 0.3),
+        "commanded": Behaviour(ignores_term=random_.random() < 0.3),
         "beside": Behaviour(run_for=4.0, exit_code=random_.choice([0, 1])),
         "crashing": Behaviour(
             run_for=random_.choice([0.5, 3.0]),
@@ -126,6 +148,14 @@ def behaviours(random_: random.Random) -> dict[str, Behaviour]:
         "failing": Behaviour(run_for=0.5, exit_code=1),
         "done": Behaviour(run_for=1.0),
         "failed": Behaviour(run_for=1.5, exit_code=3),
+    }
+
+
+def hooks(random_: random.Random) -> dict[str, float]:
+    """Return the seconds that the commands of hooks take, by what they are of."""
+    return {
+        POST_START: random_.choice([0.0, 0.2, 4.0]),
+        PRE_STOP: random_.choice([0.0, 0.2, 1.5, 7.0]),
     }
 
 
@@ -221,7 +251,7 @@ def _container(name: str, pull: str = "IfNotPresent") -> dict[str, Any]:
         "image": IMAGES[0],
         "imagePullPolicy": pull,
     }
-    return made | ({"lifecycle": HOOK} if name == "hooked" else {})
+    return made | ({"lifecycle": HOOKS[name]} if name in HOOKS else {})
 
 
 def settle_others(machine: Machine) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from actors.volumes.mounts.places import PARENT_MODE
+from actors.volumes.mounts.system_calls import MountCalls
 from runtimes.cri.disk.mounting import bind_part, check_propagation
 from runtimes.cri.disk.tasks import (
     BindSubPath,
@@ -27,11 +28,11 @@ LARGEST_HOSTS_FILE: Final = 1 << 20
 _DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-def carry_out(tasks: Iterable[DiskTask]) -> str:
+def carry_out(tasks: Iterable[DiskTask], calls: MountCalls | None = None) -> str:
     """Carry out ``tasks`` in order. Return what the first one fails of; empty if all succeed. May repeat."""
     for task in tasks:
         try:
-            trouble = _carry_out(task)
+            trouble = _carry_out(task, calls)
         except OSError as error:
             trouble = f"{error.filename or task.path}: {error.strerror}"
         if trouble:
@@ -39,13 +40,13 @@ def carry_out(tasks: Iterable[DiskTask]) -> str:
     return ""
 
 
-def _carry_out(task: DiskTask) -> str:
+def _carry_out(task: DiskTask, calls: MountCalls | None) -> str:
     path = Path(task.path)
     match task:
         case BindSubPath():
-            return bind_part(task)
+            return bind_part(task, calls)
         case CheckPropagation():
-            return check_propagation(task)
+            return check_propagation(task, calls)
         case WriteHostsFile():
             _write_hosts_file(path, task)
         case MakeLogDirectory():

@@ -60,7 +60,8 @@ def prepared(
     )
     mounts = container_mounts(pod, request.container, request.attempt, node, given)
     turn = f"{pod.uid}/{request.container.get('name')}"
-    trouble = yield from on_disk(partial(carry_out, mounts.tasks), turn=turn, waits=False)
+    work = partial(carry_out, mounts.tasks, around.mounts)
+    trouble = yield from on_disk(work, turn=turn, waits=False)
     if trouble:
         raise ConfigRefusedError(trouble, kind=RuntimeFailureKind.CONFIG)
     place = yield from on_cgroups(partial(around.cgroups.ensure, pod), pod.uid)

@@ -87,7 +87,7 @@ def _remove_files(uid: PodUid, around: Surroundings) -> Operation[None]:
     """Remove the files of a pod. Those that cannot be removed keep nobody waiting: the log says so."""
     with suppress(ConfigRefusedError, DiskError):
         directory = pod_dir(around.node().root_dir, uid)
-        yield from on_disk(partial(forget_pod_files, directory), DiskLane.REMOVALS)
+        yield from on_disk(partial(forget_pod_files, directory, around.mounts), DiskLane.REMOVALS)
 
 
 def _with_servers_of_now(node: CriNode) -> Operation[CriNode]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
 from files.cgroups.options import CgroupOptions
 from messages.pods import Pod, PodUid
 from runtimes.cri.cgroups.container_limits import CgroupFacts
@@ -27,6 +28,8 @@ class Surroundings:
     """The runtime's name, which ids begin with."""
     cgroups: PodCgroups
     """Its methods block: work for the threads of cgroups."""
+    mounts: MountCalls = field(default_factory=KernelMounts)
+    """The kernel. Its calls block: work for the threads of the disk."""
     cgroup_options: CgroupOptions = field(default_factory=CgroupOptions)
     cgroup_facts: CgroupFacts = field(default_factory=CgroupFacts)
     images: dict[str, cri.Image] = field(default_factory=dict)

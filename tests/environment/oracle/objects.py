@@ -15,6 +15,7 @@ from tests.environment.machine import Instance
 from tests.environment.objects import number, text_of
 from tests.environment.oracle.references import references, variables_of
 from tests.environment.oracle.rule import API, LOCAL, Rule
+from tests.environment.oracle.volumes import parts_of
 from tests.support.apiserver import paths
 from tests.support.apiserver.history import Change
 from tests.support.canary import revealed
@@ -27,7 +28,8 @@ OF_FILES: Final = 1.0
 
 class Given(Rule):
     """A container is given of an object what it said at some moment since the pod was there, and never less
-    new than the pod was given before. It has each variable that it requires. The same holds for pulls.
+    new than the pod was given before. It has each variable that it requires. The same holds for pulls. A part
+    of a volume says what its object did at some moment since the pod was there.
     """
 
     is_of_containers = False
@@ -57,6 +59,11 @@ class Given(Rule):
             is_there = any(text.startswith(f"{each.name}-") for text in given)
             if given and not each.is_optional and not is_there:
                 self.broken(f"{one.name} of {one.uid} starts without {each.name}")
+        since = self.wishes.wanted_since.get(one.uid, 0.0)
+        for text in parts_of(one).values():
+            for key in self._keys(one.uid, text):
+                if not self._was_said(key, text, since):
+                    self.broken(f"{one.name} of {one.uid} mounts {text}, which was over before it")
 
     @override
     def pulls(self, password: str) -> None:
@@ -78,10 +85,13 @@ class Given(Rule):
         return min(since, default=math.inf)
 
     def _look_at(self, uid: str, what: str, text: str) -> None:
+        for key in self._keys(uid, text):
+            self._look_at_number(uid, what, key, text)
+
+    def _keys(self, uid: str, text: str) -> list[tuple[str, str, str]]:
+        """Return the objects of a pod's place that a text may be of."""
         where = self.wishes.where(uid)
-        for key in tuple(self._said):
-            if key[0] == where and text.startswith(f"{key[2]}-"):
-                self._look_at_number(uid, what, key, text)
+        return [key for key in self._said if key[0] == where and text.startswith(f"{key[2]}-")]
 
     def _look_at_number(self, uid: str, what: str, key: tuple[str, str, str], text: str) -> None:
         if not self._was_said(key, text, self.wishes.wanted_since.get(uid, 0.0)):

@@ -18,6 +18,7 @@ from tests.environment.oracle.cluster import (
     OnlyOurs,
     StatusNeverBack,
 )
+from tests.environment.oracle.hooks import HookOnce, PostStartFirst, PreStopFirst
 from tests.environment.oracle.objects import Given
 from tests.environment.oracle.probes import HeldBack, ReadyAsAnswered
 from tests.environment.oracle.rule import Rule, Wishes
@@ -33,6 +34,7 @@ from tests.environment.oracle.starts import (
     Wanted,
 )
 from tests.environment.oracle.stops import AfterHook, GraceShrinks, OthersStay, StopWanted
+from tests.environment.oracle.volumes import PartStays
 from tests.environment.oracle.watchers import OneWatcher
 from tests.support.apiserver.history import Change
 from tests.support.apiserver.paths import NODE
@@ -41,10 +43,11 @@ from tests.support.canary import LOOKOUT
 RULES: Final[tuple[type[Rule], ...]] = (
     *(OneInstance, Wanted, MeantImage, InitFirst, Policy, BackOff),
     *(StopWanted, GraceShrinks, AfterHook, OthersStay),
+    *(HookOnce, PostStartFirst, PreStopFirst),
     *(AddressStays, NeverBack, ErrorStays, NoSecret),
     *(OnlyOurs, MarksStay, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
     *(AsAnnotated, Outlives, CalledInOrder),
-    *(HeldBack, ReadyAsAnswered, OneWatcher),
+    *(HeldBack, ReadyAsAnswered, OneWatcher, PartStays),
 )
 
 
@@ -101,6 +104,17 @@ class Oracle(Witness):
         self.wishes.note_answer(one, what, is_yes=is_yes)
         for rule in self._rules:
             rule.answers(one, what, is_yes=is_yes)
+
+    @override
+    def calls_hook(self, one: Instance, field: str) -> None:
+        for rule in self._rules:
+            rule.calls_hook(one, field)
+
+    @override
+    def hook_ends(self, one: Instance, field: str, *, is_success: bool) -> None:
+        self.wishes.note_hook(one, field, is_success=is_success)
+        for rule in self._rules:
+            rule.hook_ends(one, field, is_success=is_success)
 
     @override
     def is_killed(self, one: Instance) -> None:

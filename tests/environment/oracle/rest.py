@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import filterfalse
 from typing import Any, Final
 
+from tests.environment.machine import Instance
 from tests.environment.node import Node
 from tests.environment.oracle.cluster import is_preparing
 from tests.environment.oracle.cluster_rest import condition, restless_cluster
@@ -80,10 +81,7 @@ def _unlike_answers(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]
     for one in node.runtime.live():
         if one.uid != uid or wishes.now() - one.started_at < SETTLED_AFTER:
             continue
-        for what in ("started", "alive"):
-            is_ended = node.runtime.restarts_containers and wishes.probe(one, what)
-            if is_ended and not node.runtime.says(one, what):
-                yield f"{one.name} of {uid} goes on, but is not {what}"
+        yield from _goes_on_in_vain(node, wishes, one)
         answers = not wishes.probe(one, "ready") or node.runtime.says(one, "ready")
         if ready.get(one.name) is not answers:
             yield f"{one.name} of {uid} is shown ready: {ready.get(one.name)}, but answers {answers}"
@@ -91,6 +89,16 @@ def _unlike_answers(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]
         ready.pop(each["name"], None)
     if status["phase"] == "Running" and condition(status, "Ready") != str(all(ready.values())):
         yield f"{uid} is ready: {condition(status, 'Ready')}, but its containers: {ready}"
+
+
+def _goes_on_in_vain(node: Node, wishes: Wishes, one: Instance) -> Iterator[str]:
+    """Yield why a container should have been ended that still runs."""
+    for what in ("started", "alive"):
+        is_ended = node.runtime.restarts_containers and wishes.probe(one, what)
+        if is_ended and not node.runtime.says(one, what):
+            yield f"{one.name} of {one.uid} goes on, but is not {what}"
+    if not wishes.hooks.get((one.id, "postStart"), True):
+        yield f"{one.name} of {one.uid} goes on, but its postStart has failed"
 
 
 def _goes_on(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> bool:

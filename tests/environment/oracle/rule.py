@@ -58,6 +58,8 @@ class Wishes:
     """Seconds between two starts of a container that ends again and again, as the node is configured."""
     killed_at: float = 0.0
     """When the agent got its last SIGKILL."""
+    kills: int = 0
+    """How often it got one. Two may be in one moment."""
     outages: dict[str, float] = field(default_factory=dict)
     """Since when sources cannot be read, by their names."""
     owner: str = ""
@@ -74,6 +76,8 @@ class Wishes:
     """When the disk failed last."""
     answers: dict[tuple[str, str], Answers] = field(default_factory=dict)
     """What instances have answered to their probes, by their ids and by what was asked."""
+    hooks: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """Whether the hooks of instances that have ended have succeeded, by their ids and fields."""
     lacks_records: bool = False
     """The agent that got the last SIGKILL may have had to write something that the disk had refused."""
 
@@ -87,8 +91,9 @@ class Wishes:
         What became of a pod that was being removed, and was told to nobody yet, is lost then (rule V12).
         """
         self.lacks_records = self.now() - self.disk_failed_at < WRITES_AGAIN_WITHIN
-        self.killed_at = at
+        self.killed_at, self.kills = at, self.kills + 1
         self.touched |= set(self.unwanted_at)
+        self.hooks = dict.fromkeys(self.hooks, True)  # what is found running counts as started
         for each in self.answers.values():
             each.in_a_row, each.counts_since = 0, math.inf
 
@@ -103,6 +108,17 @@ class Wishes:
         if answers.in_a_row == probe["successThreshold" if is_yes else "failureThreshold"]:
             answers.counts_since = self.now()
             answers.has_failed |= not is_yes
+
+    def note_hook(self, one: Instance, field: str, *, is_success: bool) -> None:
+        """Note how the agent was told that a hook of a container has ended."""
+        self.hooks[one.id, field] = is_success
+
+    def hook(self, one: Instance, field: str) -> dict[str, Any]:
+        """Return a hook of the container: ``postStart`` or ``preStop``. Empty if it has none."""
+        found: dict[str, Any] = (
+            self.container(one.uid, one.name).get("lifecycle", {}).get(field, {})
+        )
+        return found
 
     def probe(self, one: Instance, what: str) -> dict[str, Any]:
         """Return the probe of a container that asks this. Empty if it has none."""

@@ -82,15 +82,15 @@ class ErrorStays(Rule):
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._errors: dict[str, str] = {}
-        self._life = 0.0
+        self._kills = 0
 
     @override
     def fails(self, errors: Mapping[str, str]) -> None:
-        before = self._errors if self._life == self.wishes.killed_at else {}
+        before = self._errors if self._kills == self.wishes.kills else {}
         for name, error in errors.items():
             if before.get(name) and not error:
                 self.broken(f"{name} does not show any more that it failed with {before[name]}")
-        self._errors, self._life = dict(errors), self.wishes.killed_at
+        self._errors, self._kills = dict(errors), self.wishes.kills
 
 
 class NoSecret(Rule):

@@ -21,13 +21,14 @@ class StopWanted(Rule):
     Of an edit the agent may not know for a second, and while a source cannot be read.
     A container whose preStop was called is stopped, also if the image is changed back meanwhile. A sidecar is
     once all regular containers of a pod have ended that does not restart them always, and so is a container
-    whose liveness or startup probe has failed as often as it says.
+    whose liveness or startup probe has failed as often as it says, or whose postStart has failed. A postStart
+    may count as failed if there was trouble since its container began.
     """
 
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         wishes = self.wishes
-        if self._is_sidecar_of_nobody(one) or wishes.has_failed(one):
+        if self._is_sidecar_of_nobody(one) or wishes.has_failed(one) or self._lacks_start(one):
             return
         edited_at = wishes.edited_at.get(one.uid, 0.0)
         is_unknown = wishes.now() - wishes.known_since(edited_at) < IN_FLIGHT
@@ -35,6 +36,13 @@ class StopWanted(Rule):
             return
         if wishes.wants(one.uid) and wishes.is_as_wanted(one) and one.uid not in wishes.touched:
             self.broken(f"{one.name} of {one.uid} is stopped though it is wanted")
+
+    def _lacks_start(self, one: Instance) -> bool:
+        """Return whether the postStart of a container may have failed."""
+        wishes = self.wishes
+        is_lost = wishes.troubled_at >= one.started_at
+        has_failed = not wishes.hooks.get((one.id, "postStart"), False)
+        return "exec" in wishes.hook(one, "postStart") and (is_lost or has_failed)
 
     def _is_sidecar_of_nobody(self, one: Instance) -> bool:
         if not is_sidecar(self.wishes.container(one.uid, one.name)):

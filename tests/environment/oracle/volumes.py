@@ -1,16 +1,56 @@
-"""What has to be in the volumes of pods at rest. Functions return what is not."""
+"""What has to be in the volumes of pods. Functions return what is not, at rest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
 
 from messages.pods import Pod
+from tests.environment.machine import Instance
 from tests.environment.node import Node
 from tests.environment.objects import KEY
 from tests.environment.oracle.references import Reference, files_of
-from tests.environment.oracle.rule import Wishes
+from tests.environment.oracle.rule import Rule, Wishes
 from tests.support.canary import revealed
+
+
+class PartStays(Rule):
+    """A part of a volume that a container mounts lies in a volume of its pod. Its file stays as it was at the
+    start of the container, until that ends or the power goes.
+    """
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._had: dict[str, dict[str, str]] = {}
+        """What was in the files of parts, by the ids of instances and by paths."""
+
+    @override
+    def starts(self, one: Instance) -> None:
+        self._had[one.id] = parts_of(one)
+        bound = {each.path: each.root for each in self.runtime.mounts.table()}
+        for each in one.parts:
+            if f"/pods/{one.uid}/volumes/" not in bound.get(each, ""):
+                self.broken(f"{one.name} of {one.uid} mounts {bound.get(each)} at {each[-60:]}")
+
+    @override
+    def ends(self, one: Instance) -> None:
+        for path, had in self._had.pop(one.id, {}).items():
+            has = parts_of(one).get(path)
+            if has != had:
+                self.broken(f"{one.name} of {one.uid} has {has} at {path[-60:]}, and had {had}")
+
+    @override
+    def loses_power(self) -> None:
+        self._had.clear()
+
+
+def parts_of(one: Instance) -> dict[str, str]:
+    """Return what is in the files that a container mounts as parts of volumes, by their paths."""
+    files = (Path(each) for each in one.parts)
+    return {str(each): revealed(each.read_bytes()) for each in files if each.is_file()}
 
 
 def stale_files(node: Node, wishes: Wishes) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from typing_extensions import override
@@ -13,14 +14,14 @@ from runtimes.cri.disk_lanes import SIZES
 from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcOutcome
-from tests.environment.health import COMMAND, Answer, Health, question_of
+from tests.environment.commands import CommandedCri, HeardWire, Hooks
+from tests.environment.health import Answer, Health, question_of
 from tests.environment.lanes import SteppedLanes
-from tests.environment.machine import NOBODYS, Instance, Machine, Witness
+from tests.environment.machine import NOBODYS, PARTS, Instance, Machine, Witness
+from tests.environment.mounts import BindMounts
 from tests.environment.outside import Outside
 from tests.environment.probing import loops
 from tests.environment.runtimes.runtime import InThisLife, Runtime
-from tests.support.cri.fake_cri import FakeCri
-from tests.support.cri.fake_wire import TOO_LATE, FakeCall, FakeWire
 from tests.support.files.power import DiskTrouble
 from tests.support.runtimes.hooks_stage import HandMadeSockets
 
@@ -34,55 +35,26 @@ DISK_JOB: Final = "job of the disk"
 class CountedDisk:
     """What is known of the disk in all lives of the agent."""
 
-    def __init__(self) -> None:
+    def __init__(self, trouble: DiskTrouble) -> None:
         self.jobs = 0
-        self.trouble = DiskTrouble()
+        self._trouble = trouble
 
     def lanes(self, in_this_life: InThisLife) -> Disk:
         """Return who does the work on it in this life."""
-        return SteppedLanes(SIZES, in_this_life, self.trouble, self._count)
+        return SteppedLanes(SIZES, in_this_life, self._trouble, self._count)
 
     def _count(self) -> None:
         self.jobs += 1
 
 
-class AskedCri(FakeCri):
-    """Has containers answer the commands of probes. One without an answer runs until nobody waits."""
-
-    def __init__(
-        self,
-        machine: Machine,
-        later: Callable[[float, Callable[[], None]], object],
-        asks: Callable[[str, str], Answer | None],
-        pulls: Callable[[str], None],
-    ) -> None:
-        """``asks`` returns what a container answers, ``pulls`` hears by which password images are pulled."""
-        super().__init__(machine, later)
-        self._asks = asks
-        self._pulls = pulls
+class PulledCri(CommandedCri):
+    """Tells the witness of its machine by which passwords images are pulled."""
 
     @override
     def _carry_out(self, method: str, request: Any, answer: Callable[[RpcOutcome], None]) -> None:
-        said = None
         if method == "PullImage":
-            self._pulls(request.auth.password)
-        if method == "ExecSync" and list(request.cmd)[:1] == [COMMAND]:
-            said = self._asks(request.container_id, request.cmd[1])
-            self.execs[tuple(request.cmd)] = (int(said is Answer.NO), "")
-        if said is not Answer.NONE:
-            super()._carry_out(method, request, answer)
-
-
-class OutsideWire(FakeWire):
-    """Carries calls. Nothing happens at the deadline of one that has ended: an hour has thousands."""
-
-    def __init__(self, service: FakeCri, in_this_life: InThisLife) -> None:
-        super().__init__(service, in_this_life)
-        self._in_this_life = in_this_life
-
-    @override
-    def _limit(self, call: FakeCall, seconds: float) -> None:
-        self._in_this_life(seconds, lambda: call.end(TOO_LATE), lambda: call.has_ended)
+            self._machine.witness.pulls(request.auth.password)
+        super()._carry_out(method, request, answer)
 
 
 class InContainers(Runtime):
@@ -97,14 +69,19 @@ class InContainers(Runtime):
         for number, image in enumerate((*IMAGES, UNTOUCHED)):
             self.machine.images.ids[image] = f"sha256:{number + 7:0>64x}"
         self.health = Health()
-        self.service = AskedCri(self.machine, outside.later, self._ask, self._note_pull)
-        self.disk = CountedDisk()
+        self.hooks = Hooks()
+        self.service = PulledCri(self.machine, outside.later, self._said, self.hooks)
+        self.disk = CountedDisk(self.trouble)
+        self.binds = BindMounts()
+        self.mounts = self.binds
+        self.links: list[Path] = []
+        """What containers have put into their volumes to lead out of them."""
         self.pushed_at: dict[str, float] = {}
         """When names of images came to mean what they mean in the registry."""
-        self._wire: FakeWire | None = None
+        self._wire: HeardWire | None = None
 
     @property
-    def wire(self) -> FakeWire:
+    def wire(self) -> HeardWire:
         """What the agent reaches the machine by."""
         assert self._wire is not None
         return self._wire
@@ -117,6 +94,7 @@ class InContainers(Runtime):
     @override
     def loses_power(self) -> None:
         self.machine.lose_power()
+        self.binds.loses_power()
 
     @override
     def is_seen_by(self, witness: Witness) -> None:
@@ -126,7 +104,9 @@ class InContainers(Runtime):
     def edges(self, in_this_life: InThisLife) -> Mapping[str, Any]:
         was_there = self._wire is None or self._wire.is_there
         self.service.streams.clear()
-        wire = self._wire = OutsideWire(self.service, in_this_life)
+        if self._wire is not None:
+            self._wire.lose_agent()
+        wire = self._wire = HeardWire(self.service, self.machine, in_this_life)
         wire.is_there = was_there
         containers = ContainerEdges(
             wire=lambda _: wire, disk=self.disk.lanes(in_this_life), hook_sockets=HandMadeSockets()
@@ -137,20 +117,18 @@ class InContainers(Runtime):
         """Return what is answered by whoever listens at an address. None if nobody does."""
         for one in self.machine.at(ip):
             if what := question_of(one.config.metadata.name, port, sent):
-                return self._ask(one.id, what)
+                said, asked = self._said(one.id, what), self.machine.instance(one)
+                self.machine.witness.answers(asked, what, is_yes=said is Answer.YES)
+                return said
         return None
 
-    def _note_pull(self, password: str) -> None:
-        self.machine.witness.pulls(password)
-
-    def _ask(self, container_id: str, what: str) -> Answer | None:
+    def _said(self, container_id: str, what: str) -> Answer | None:
+        """Return what a container answers. None if it does not run."""
         one = self.machine.containers.get(container_id)
         if one is None or one.has_ended or not one.started_at:
             return None
-        asked, age = self.machine.instance(one), (self.machine.now() - one.started_at) / 1e9
-        said = self.health.says(one.id, asked.name, what, age)
-        self.machine.witness.answers(asked, what, is_yes=said is Answer.YES)
-        return said
+        age = (self.machine.now() - one.started_at) / 1e9
+        return self.health.says(one.id, one.config.metadata.name, what, age)
 
     @override
     def says(self, one: Instance, what: str) -> bool:
@@ -223,6 +201,9 @@ class InContainers(Runtime):
         live = {(each.uid, each.name) for each in self.live()}
         too_many = {key: count for key, count in dead.items() if count > 2 - (key in live)}
         yield from (f"{key} has {count} dead instances" for key, count in too_many.items())
+        for place in self.binds.binds:
+            if not any(f"/pods/{uid}{PARTS}" in place for uid in wanted):
+                yield f"a part is left at {place[-80:]}"
         if self.wire.in_flight > len(self.service.streams):
             streams = len(self.service.streams)
             yield f"{self.wire.in_flight} calls are under way, {streams} streams"

@@ -18,7 +18,7 @@ from runtimes.hollow.behaviour import Ending
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.machine import HollowMachine, Instant
 from runtimes.hollow.probing import HollowProbe, HollowProbes
-from runtimes.hollow.record_keeper import HOLLOW_RECORDS
+from runtimes.hollow.record_keeper import HOLLOW_RECORDS, RETRY_AFTER
 from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
 from runtimes.hollow.rules import HollowRules
 from tests.environment.health import ASKED
@@ -33,6 +33,8 @@ WRITERS: Final = frozenset({HOLLOW_CONTAINERS.path, HOLLOW_RECORDS.path})
 """The actors that a change passes on its way to the records."""
 STARTS_AGAIN_WITHIN: Final = 2.0
 """Seconds in which one of them runs again that crashed, and writes what it has not written."""
+WRITTEN_AGAIN_WITHIN: Final = RETRY_AFTER + MAY_BE_MISSING
+"""Seconds in which it is written again what the disk refused."""
 
 
 class Hollow(Runtime):
@@ -50,6 +52,8 @@ class Hollow(Runtime):
         """What ran, or had ended, when the last agent was killed, and had been told to its records."""
         self._crashed_at = -math.inf
         """When the first of the writers crashed that may not run again yet, since the world began."""
+        self._refused_since = self._refused_at = -math.inf
+        """When the disk first refused what may not be written yet, and when it did last."""
 
     @property
     def machine(self) -> SeenMachine:
@@ -72,6 +76,7 @@ class Hollow(Runtime):
                 self.witness.loses(uid)
             ours = (each for each in map(instance, self._records()) if each.uid not in late)
             self._kept = {each.id: each for each in ours}
+        self._refused_at = -math.inf
 
     @override
     def loses_power(self) -> None:
@@ -88,6 +93,13 @@ class Hollow(Runtime):
         now = self.outside.now
         if actor in WRITERS and self._crashed_at < now - STARTS_AGAIN_WITHIN:
             self._crashed_at = now
+
+    @override
+    def disk_fails(self) -> None:
+        now = self.outside.now
+        if self._refused_at < now - WRITTEN_AGAIN_WITHIN:
+            self._refused_since = now
+        self._refused_at = now
 
     @override
     def says(self, one: Instance, what: str) -> bool:
@@ -149,7 +161,9 @@ class Hollow(Runtime):
         """Return until when what has changed must be on record now, by the seconds of the wall clock."""
         now = self.outside.now
         waits = self._crashed_at >= now - STARTS_AGAIN_WITHIN
-        return EPOCH + (self._crashed_at if waits else now) - MAY_BE_MISSING
+        is_refused = self._refused_at >= now - WRITTEN_AGAIN_WITHIN
+        since = min(self._crashed_at if waits else now, self._refused_since if is_refused else now)
+        return EPOCH + since - MAY_BE_MISSING
 
     def _records(self) -> Iterator[ContainerRecord]:
         for sandbox in self.machine.inventory.sandboxes():

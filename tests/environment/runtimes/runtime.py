@@ -7,9 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from actors.volumes.mounts.system_calls import MountCalls
 from tests.environment.machine import Instance, Witness
 from tests.environment.outside import Outside
+from tests.support.files.power import DiskTrouble
 from tests.support.kernel.clock import EPOCH
+from tests.support.volumes.no_mounts import NoMounts
 
 
 class InThisLife(Protocol):
@@ -38,11 +41,15 @@ class Runtime(ABC):
     """What it was made with: another one of its kind is made with the same."""
     makes_volumes: bool = False
     """Whether pods have volumes."""
+    mounts: MountCalls = NoMounts()
+    """The kernel of the machine that the agent runs on."""
 
     def __init__(self, outside: Outside) -> None:
         self.outside = outside
         self.witness = Witness()
         """Who is told what really happens."""
+        self.trouble = DiskTrouble()
+        """What will go wrong with the disk that the agent writes to."""
 
     @property
     def wall(self) -> float:
@@ -57,6 +64,9 @@ class Runtime(ABC):
     def crashes(self, actor: str) -> None:
         """Note that an actor of the agent crashes now."""
         del actor
+
+    def disk_fails(self) -> None:  # noqa: B027  # most runtimes keep nothing there
+        """Note that the disk refuses something now."""
 
     def loses_agent(self) -> None:  # noqa: B027  # most runtimes are outside of the agent
         """Note that the agent gets a SIGKILL now."""

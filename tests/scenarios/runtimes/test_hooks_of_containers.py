@@ -134,6 +134,19 @@ def test_a_stop_gives_the_first_hook_up_and_calls_the_last(stage: ScriptedStage)
     assert "FailedPostStartHook" not in [reason for reason, _ in stage.said()]
 
 
+def test_a_container_that_is_stopped_during_its_first_hook_never_counts_as_started(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.hooks.holds = {POST_START}
+    stage.containers.ignores_stop = {"main"}
+    pod = pod_with(postStart=EXEC)
+    stage.run(pod)
+    stage.stop(pod, 30)
+    stage.play.advance(5)
+    assert stage.containers.alive() == ["main-0"]
+    assert not any(each.containers for each in stage.told())
+
+
 def test_a_start_whose_answer_was_lost_has_its_hook(stage: ScriptedStage) -> None:
     stage.containers.next(StartContainer, Deed.DONE_UNCERTAINLY)
     stage.run(pod_with(postStart=EXEC))

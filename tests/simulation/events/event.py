@@ -126,6 +126,11 @@ class World:
         self.troubles()
         self.node.runtime.crashes(victim)
 
+    def notes_disk_failure(self) -> None:
+        """Note that the disk refuses something now."""
+        self.oracle.wishes.note_disk_failure()
+        self.node.runtime.disk_fails()
+
     def troubles(self) -> None:
         """Note that what is late may be so because of this."""
         self.oracle.wishes.troubled_at = self.node.wall

@@ -6,8 +6,10 @@ from typing import Final
 
 from tests.environment.health import Answer
 from tests.environment.machine import NOBODYS
+from tests.environment.node import Node
 from tests.environment.runtimes.containers import IMAGES
 from tests.simulation.events.event import Kinds, World
+from tests.simulation.reading import DEEP, ROOM
 from tests.support.cri.fake_machine import KILLED
 
 
@@ -88,6 +90,24 @@ def _heal(world: World) -> None:
         del troubles[world.random.choice(list(troubles))]
 
 
+def _plant_link(world: World) -> None:
+    """Have a container put a link that leads out of its volume where a part of that is mounted from."""
+    above, name = DEEP.split("/")
+    for one in world.node.runtime.live():
+        pod = world.node.folder / "root" / "pods" / one.uid
+        part = pod / "volumes" / "kubernetes.io~empty-dir" / ROOM / above / name
+        if part.is_dir() and not part.is_symlink():
+            part.rmdir()
+            part.symlink_to(world.node.folder)
+            world.node.containers.links.append(part)
+
+
+def pull_links(node: Node) -> None:
+    """Take the links away that containers have put into volumes."""
+    for part in node.containers.links:
+        part.unlink(missing_ok=True)
+
+
 MACHINE: Final[Kinds] = {
     "a container ends": (6, _end),
     "a container runs out of memory": (2, _run_out_of_memory),
@@ -99,4 +119,5 @@ MACHINE: Final[Kinds] = {
     "a tag moves": (3, _move_tag),
     "a container answers no": (6, _sicken),
     "a container answers again": (4, _heal),
+    "a container plants a link": (2, _plant_link),
 }

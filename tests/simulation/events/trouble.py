@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from typing import Final
 
+from tests.environment.health import Answer
 from tests.simulation.events.event import Kinds, World
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, NEVER, Fault
 from tests.support.cri.fake_wire import BROKEN, TOO_LATE
@@ -32,6 +33,25 @@ def _fault(world: World) -> None:
     fault.effect_after = random_.choice([0.0, 0.3, 4.0, 70.0, 300.0, NEVER])
     fault.leaves_half = fault.failure is not None and random_.random() < 0.3
     world.node.service.faults.append(fault)
+
+
+def _fault_command(world: World) -> None:
+    """Have a command in a container be carried out or not, and be answered late, otherwise or never."""
+    random_ = world.random
+    world.troubles()
+    fault = Fault(method="ExecSync", times=random_.choice([1, 1, 3]))
+    fault.delay = random_.choice([0.0, 0.05, 0.7, 2.0, NEVER])
+    fault.failure = random_.choice([BROKEN, TOO_LATE, None]) if fault.delay != NEVER else None
+    fault.effect_after = random_.choice([0.0, 0.3, 4.0, NEVER])
+    world.node.service.faults.append(fault)
+
+
+def _fail_hooks(world: World) -> None:
+    """Have the commands of some hooks fail, or go on for as long as they may."""
+    random_ = world.random
+    world.troubles()
+    troubles = world.node.containers.hooks.troubles
+    troubles += random_.choices([Answer.NO, Answer.NONE], k=random_.choice([1, 1, 3]))
 
 
 def _go_away(world: World) -> None:
@@ -117,7 +137,7 @@ def _lose_power(world: World) -> None:
 
 def _fail_disk(world: World) -> None:
     world.troubles()
-    trouble, random_ = world.node.containers.disk.trouble, world.random
+    trouble, random_ = world.node.runtime.trouble, world.random
     trouble.well, trouble.times = random_.randrange(8), random_.choice([1, 1, 3, 20])
     trouble.code = random_.choice([errno.EIO, errno.ENOSPC])
 
@@ -132,11 +152,14 @@ AGENT: Final[Kinds] = {
     "the power goes": (2, _lose_power),
 }
 """What goes wrong with the agent itself."""
+DISK: Final[Kinds] = {"the disk will fail": (3, _fail_disk)}
 TROUBLE: Final[Kinds] = {
     "a call will fail": (6, _fault),
+    "a command will fail": (3, _fault_command),
+    "hooks will fail": (2, _fail_hooks),
     "the runtime goes": (2, _go_away),
     "the runtime comes back": (4, _come_back),
     "events change": (2, _change_streams),
     **AGENT,
-    "the disk will fail": (3, _fail_disk),
+    **DISK,
 }

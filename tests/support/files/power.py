@@ -25,12 +25,15 @@ class DiskTrouble:
     when_struck: Callable[[], object] = lambda: None
     """Called whenever one fails."""
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the next call fails."""
+        return self.times > 0 and self.well <= 0
+
     def strike(self) -> None:
         """Raise ``OSError`` if this call is one that fails."""
-        if self.times <= 0:
-            return
-        if self.well > 0:
-            self.well -= 1
+        if not self.is_due:
+            self.well -= self.times > 0
             return
         self.times -= 1
         self.when_struck()
@@ -38,12 +41,15 @@ class DiskTrouble:
 
 
 class Power:
-    """Knows what was synced since it was made, by this process. Syncs fail as ``trouble`` says."""
+    """Knows what was synced since it was made, by this process.
+
+    Syncs fail as ``trouble`` says, and so do writes at a place: when a half was written.
+    """
 
     def __init__(self, patched: pytest.MonkeyPatch, trouble: DiskTrouble | None = None) -> None:
         self._synced: dict[int, bytes] = {}
         """The content of each file as it was synced last, by its inode."""
-        sync = os.fsync
+        sync, write_at = os.fsync, os.pwrite
 
         def synced(descriptor: int) -> None:
             if trouble is not None:
@@ -53,7 +59,15 @@ class Power:
             if stat.S_ISREG(status.st_mode):
                 self._synced[status.st_ino] = Path(f"/proc/self/fd/{descriptor}").read_bytes()
 
+        def written(descriptor: int, data: bytes | memoryview, at: int) -> int:
+            if trouble is not None and trouble.is_due:
+                write_at(descriptor, data[: len(data) // 2], at)
+            if trouble is not None:
+                trouble.strike()
+            return write_at(descriptor, data, at)
+
         patched.setattr(os, "fsync", synced)
+        patched.setattr(os, "pwrite", written)
 
     def goes(self, directory: Path) -> None:
         """Leave in each file what was synced of it. All names survive, which is the worst."""
