@@ -45,9 +45,9 @@ class Followers:
             return
         self._memory.of_node[subscription.subscriber] = None
         if self._memory.told is not None:
-            self._memory.is_telling = True
+            before, self._memory.is_telling = self._memory.is_telling, True
             subscription.subscriber.tell(self._memory.told)
-            self._memory.is_telling = False
+            self._memory.is_telling = before
 
     def tell(self, fact: NodeFact) -> bool:
         """Tell the followers of the Node about ``fact``. Return False, and tell nothing, if they know it."""

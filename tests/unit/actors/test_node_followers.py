@@ -60,5 +60,7 @@ def test_who_subscribes_while_the_registrar_crashes_over_it_is_told_by_its_next_
     with pytest.raises(CrashError):
         followers.add(FollowNode(subscriber=late))
     late.is_fatal = False
-    assert Followers(PERIOD, memory).tell(GONE)
+    next_life = Followers(PERIOD, memory)
+    next_life.add(FollowNode(subscriber=Follower()))
+    assert next_life.tell(GONE)
     assert late.heard == [GONE]
