@@ -17,7 +17,7 @@ from runtimes.virtual.calls import ProviderCallEnded
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
 from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
 from tests.support.builders import make_pod
-from tests.support.crash_matrix import Schedule
+from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.virtual.providers import AbleProvider
 from tests.support.virtual.virtual_stage import HandMadeCalls, VirtualStage, loaded_of

@@ -50,8 +50,8 @@ from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
 from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts
 from tests.support.builders import make_pod
-from tests.support.crash_matrix import Schedule
 from tests.support.kernel.probe import Probe
+from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.runtimes.container_runtimes import IMAGE, NO_IMAGE, RUNS, STUBBORN
 from tests.support.runtimes.hollow_stage import VERSION
