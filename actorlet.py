@@ -7,7 +7,7 @@ whole class.
 """
 
 from messages.pods import JsonObject, Pod
-from runtimes.virtual.pod_provider import (
+from runtimes.provider.pod_provider import (
     ContainerReport,
     NodeReport,
     PodProvider,

@@ -14,22 +14,24 @@ from typing import Final
 
 from typing_extensions import override
 
+from actors.logs.answers import attempts, log_reading, logged_pods
+from actors.logs.layout import LoggedPod
+from actors.logs.reading import LogQuery, LogReading
+from actors.logs.records import LogRecord
 from kernel import ActorSystem, Port
 from manifests.times import rfc3339_milli
-from messages.units import Seconds, Timestamp
-from runtimes.container_logs.answers import attempts, log_reading, logged_pods
-from runtimes.container_logs.layout import LoggedPod
-from runtimes.container_logs.reading import LogQuery, LogReading
-from runtimes.container_logs.records import LogRecord
-from runtimes.container_questions import (
+from messages.container_runtime import (
+    AskContainer,
+    ContainerAnswered,
     ContainerLog,
     ContainerQuestion,
     ExecEnded,
     ExecInContainer,
     LogLine,
     ReadContainerLog,
+    RuntimeFailure,
 )
-from runtimes.container_runtime import AskContainer, ContainerAnswered, RuntimeFailure
+from messages.units import Seconds, Timestamp
 from server.answers import Unanswered, ask
 from server.control.console import (
     CommandEnded,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from actors.logs.layout import LogOptions
+from files.cgroups.options import CgroupDriver, CgroupOptions, refusals
 from manifests.requests import Amounts
-from runtimes.cgroups.options import CgroupDriver, CgroupOptions, refusals
-from runtimes.container_logs.layout import LogOptions
 from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
 from runtimes.cri.configs.resolv_conf import parse_resolv_conf
 from runtimes.cri.configs.sysctls import sysctl_trouble

@@ -13,19 +13,26 @@ from pathlib import Path
 
 import structlog
 
+from actors.logs.keeper import LogKeeper
+from actors.logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
 from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, capacity, written
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER
+from actors.probes.loop_messages import PROBE_LOOP, ProbeLoopPorts
+from actors.probes.loop_owner import ProbeLoopOwner
+from actors.probes.watching import ProbesToRun
 from actors.volumes.keeper_parts import VOLUME_KEEPER, VolumeKeeperMessage
 from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from agent.edges import ContainerEdges, Edges
 from agent.node_view import node_resources
 from agent.probe_loops import make_loop, probe_loop_memory
+from files.cgroups.options import CgroupOptions
 from kernel import Address, AnySpec, Followable, Port, isolated
 from manifests.requests import Amounts
 from messages.container_logs import DescribeContainerLogs
+from messages.container_runtime import AskContainer
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.images import DescribeImages
@@ -33,12 +40,6 @@ from messages.node import RuntimeHasNews
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
 from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
-from probes.watching import ProbesToRun
-from runtimes.cgroups.opening import open_cgroups
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.container_logs.keeper import LogKeeper
-from runtimes.container_logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
-from runtimes.container_runtime import AskContainer
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -48,6 +49,7 @@ from runtimes.containers.actor import (
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
+from runtimes.cri.cgroups.opening import open_cgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.configs.user_namespaces import UserIdRanges
@@ -66,10 +68,8 @@ from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder
 from runtimes.cri.split_wire import SplitWire
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
-from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
-from runtimes.hooks.sockets import LoopSockets
-from runtimes.probing.actor import ProbeLoopOwner
-from runtimes.probing.messages import PROBE_LOOP, ProbeLoopPorts
+from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
+from runtimes.lifecycle_hooks.sockets import LoopSockets
 from settings.agent import Settings
 from settings.containers import ContainerSettings
 

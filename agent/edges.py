@@ -12,6 +12,9 @@ from files.watching.inotify import InotifyWatch, KeepWatch
 
 if TYPE_CHECKING:
     from actors.node.machine import Machine
+    from actors.probes.loop_messages import MakeLoop
+    from actors.volumes.making.jobs import VolumeLanes
+    from actors.volumes.mounts.system_calls import MountCalls
     from kernel import BaseActor
     from kube.calls.actor import CallMemory, CallsActorMessage
     from kube.streams.actor import WatchesOwnMessage
@@ -21,14 +24,11 @@ if TYPE_CHECKING:
     from runtimes.cri.wire.transport import Wire
     from runtimes.hollow.core import HollowCore
     from runtimes.hollow.rules import HollowRules
-    from runtimes.hooks.outcomes import HookSockets
-    from runtimes.probing.messages import MakeLoop
-    from runtimes.virtual.calls import ProviderCalls
-    from runtimes.virtual.loading import LoadedProvider
+    from runtimes.lifecycle_hooks.outcomes import HookSockets
+    from runtimes.provider.calls import ProviderCalls
+    from runtimes.provider.loading import LoadedProvider
     from server.loop import ServerLoop
     from sources.http.answers import MakeFetcher
-    from volumes.making.jobs import VolumeLanes
-    from volumes.mounts.system_calls import MountCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

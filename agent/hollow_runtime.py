@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from actors.probes.watching import ProbesToRun
 from agent.runtime_record import HOLLOW_FILE
 from kernel import Address, AnySpec, Port, isolated
+from messages.container_runtime import AskContainer
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
-from probes.watching import ProbesToRun
-from runtimes.container_runtime import AskContainer
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from actors.node.machine import Machine
+from actors.probes.watching import ProbesToRun
 from agent.edges import Edges
 from agent.last_calls import LastCalls
 from kernel import AnySpec, Followable, Port
 from messages.api import CallApi
 from messages.change_hooks import RolloutMessage
 from messages.container_logs import DescribeContainerLogs
+from messages.container_runtime import AskContainer
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
 from messages.images import DescribeImages
@@ -25,8 +27,6 @@ from messages.statuses import StatusKeeperMessage
 from messages.tokens import TokensMessage
 from messages.volume_state import DescribeVolumes
 from messages.watches import Unwatch, Watch
-from probes.watching import ProbesToRun
-from runtimes.container_runtime import AskContainer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from actors.cluster.runtime_class_keeper import (
+    RUNTIME_CLASS_KEEPER,
+    RuntimeClassKeeper,
+    RuntimeClassMemory,
+    RuntimeClassPorts,
+)
+from actors.cluster.service_keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from actors.events.feed_parts import EVENT_FEED
 from actors.events.recorder import EVENT_RECORDER
 from actors.node.machine import DescribedMachine
@@ -18,13 +25,6 @@ from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory,
 from actors.pods.worker.parts import WorkerPorts
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
 from actors.probes.orders import PROBE_KEEPER, PROBERS
-from actors.runtime_classes.keeper import (
-    RUNTIME_CLASS_KEEPER,
-    RuntimeClassKeeper,
-    RuntimeClassMemory,
-    RuntimeClassPorts,
-)
-from actors.services.keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from agent.current_addresses import CurrentAddresses
 from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from actors.probes.command_turns import CommandTurns
+from actors.probes.loop_messages import Loop, ProbeLoopMemory
+from actors.probes.news import ProbeFact
+from actors.probes.watched import ProbeMemory
 from kernel import Clock
-from probes.news import ProbeFact
-from probes.watched import ProbeMemory
-from runtimes.probing.commands import CommandTurns
-from runtimes.probing.messages import Loop, ProbeLoopMemory
 
 COMMANDS_PER_CORE: Final = 2
 """Commands of probes that run at once. More of them end no more of them a second (measured)."""
@@ -30,8 +30,8 @@ def make_loop(
     clock: Clock,
 ) -> Loop:
     """Return a loop over real sockets, which runs."""
-    from probes.commands import ProbeEdges  # noqa: PLC0415  # with TLS, which few agents need
-    from probes.loop import ProbeLoop  # noqa: PLC0415  # with TLS, which few agents need
+    from actors.probes.loop import ProbeLoop  # noqa: PLC0415  # with TLS, which few agents need
+    from actors.probes.loop_commands import ProbeEdges  # noqa: PLC0415  # with TLS, which few agents need
 
     edges = ProbeEdges(clock=clock, tell=tell, user_agent=USER_AGENT)
     return ProbeLoop(memory, edges, ended)

@@ -9,28 +9,28 @@ from typing import Final
 
 from typing_extensions import override
 
+from actors.probes.loop_messages import PROBE_LOOP, MakeLoop, ProbeLoopPorts
+from actors.probes.loop_owner import ProbeLoopOwner
+from actors.probes.watching import ProbesToRun
 from agent.edges import ProviderEdges
 from agent.probe_loops import probe_loop_memory
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.units import Seconds
-from probes.watching import ProbesToRun
-from runtimes.probing.actor import ProbeLoopOwner
-from runtimes.probing.messages import PROBE_LOOP, MakeLoop, ProbeLoopPorts
-from runtimes.virtual.actor import VirtualRuntime
-from runtimes.virtual.calls import (
+from runtimes.provider.actor import VirtualRuntime
+from runtimes.provider.calls import (
     ProviderCall,
     ProviderCallEnded,
     ProviderCalls,
     Returned,
     ThreadedCalls,
 )
-from runtimes.virtual.loading import LoadedProvider, ProviderLoadError, attached, load_provider
-from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
-from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
-from runtimes.virtual.node_reports import UNTOLD, sound_node
-from runtimes.virtual.pods import Method
+from runtimes.provider.loading import LoadedProvider, ProviderLoadError, attached, load_provider
+from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
+from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
+from runtimes.provider.node_reports import UNTOLD, sound_node
+from runtimes.provider.pods import Method
 from settings.errors import UsageError
 
 FIRST_NODE_WITHIN: Final = Seconds(5.0)

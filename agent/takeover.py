@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from actors.pods.record_pages import PAGE_LIMIT, KeptPod, decoded_page, page_name
+from actors.volumes.making.foreign_search import foreign_volumes, pods_on_disk, stage_mounts
+from actors.volumes.mounts.system_calls import KernelMounts
 from agent.manifest_rules import manifest_rules
 from agent.runtime_record import POD_RECORDS, places_of
 from agent.takeover_rows import (
@@ -31,10 +33,10 @@ from agent.validation import state_at, write_lines
 from files.keeping.disk import read_file
 from kernel import carried_out
 from manifests.adopting import AdoptedUids
+from messages.container_runtime import RuntimeFailure
 from messages.pod_runtime import ContainerObserved, RuntimePod
 from messages.pods import API, CONFIG_SOURCE, FILE, HTTP, Pod, PodUid, SourceName
 from messages.units import Timestamp
-from runtimes.container_runtime import RuntimeFailure
 from runtimes.containers.observing import runtime_pod
 from runtimes.containers.situation import newest_instances
 from runtimes.cri.operations.connecting import greet
@@ -47,8 +49,6 @@ from settings.agent import Settings
 from settings.containers import ContainerSettings
 from settings.errors import StartError
 from sources.kept_uids import kept_uids, record_file
-from volumes.making.foreign_search import foreign_volumes, pods_on_disk, stage_mounts
-from volumes.mounts.system_calls import KernelMounts
 
 T = TypeVar("T")
 

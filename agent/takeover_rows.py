@@ -8,12 +8,12 @@ from enum import StrEnum
 from typing import Final
 
 from actors.pods.record_pages import KeptPod
+from actors.volumes.making.foreign import ForeignVolume, StageMount
 from manifests.adopting import why_not
 from manifests.container_hashes import container_digests, container_hash, is_unchanged
 from messages.pod_runtime import ContainerObserved, ContainerState, RuntimePod
 from messages.pods import API, HTTP, Pod, PodUid, SourceName
 from runtimes.containers.shape import shape_of
-from volumes.making.foreign import ForeignVolume, StageMount
 
 
 class Fate(StrEnum):

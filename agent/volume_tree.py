@@ -16,6 +16,11 @@ from actors.volumes.keeper import (
     VolumeKeeperPorts,
 )
 from actors.volumes.keeper_parts import VolumeKeeperMessage
+from actors.volumes.making.jobs import VolumeLanes
+from actors.volumes.making.lanes import volume_lanes
+from actors.volumes.making.maker import VolumeMaker
+from actors.volumes.making.teardown import Teardowns
+from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
 from agent.node_view import machine_memory, node_resources
 from kernel import Address, AnySpec, Followable, Port, isolated
@@ -28,11 +33,6 @@ from messages.units import Timestamp
 from messages.volumes import VolumeMessage
 from settings.agent import Settings
 from settings.cluster import ChangeDetection
-from volumes.making.jobs import VolumeLanes
-from volumes.making.lanes import volume_lanes
-from volumes.making.maker import VolumeMaker
-from volumes.making.teardown import Teardowns
-from volumes.mounts.system_calls import KernelMounts, MountCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,13 +58,11 @@ PRODUCT = (
     "kube",
     "manifests",
     "messages",
-    "probes",
     "runtimes",
     "server",
     "settings",
     "sources",
     "stores",
-    "volumes",
 )
 LATEST = Path(__file__).parent / "results" / "latest.json"
 

@@ -22,15 +22,15 @@ from dataclasses import asdict, dataclass
 
 import aiohttp
 
+from actors.probes.loop import ProbeLoop
+from actors.probes.loop_commands import ProbeEdges
+from actors.probes.specs import ProbeSpec
+from actors.probes.watched import ProbeMemory, ProbeTarget
 from kernel import SystemClock
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.pods import PodUid
 from messages.probes import ProbeKey, ProbeKind
 from messages.units import Seconds, Timestamp
-from probes.commands import ProbeEdges
-from probes.loop import ProbeLoop
-from probes.specs import ProbeSpec
-from probes.watched import ProbeMemory, ProbeTarget
 
 HOST = "127.0.0.1"
 PERIOD = 1.0

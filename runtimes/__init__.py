@@ -1,1 +1,1 @@
-"""What runs pods. ``api`` is the seam: two implementations are here, and anybody may write another one."""
+"""What runs pods. ``messages.pod_runtime`` is the contract: anybody may write another one."""

@@ -14,10 +14,9 @@ from typing import assert_never
 import structlog
 from typing_extensions import override
 
-from actors.api_calls import api_call
+from actors.api_calls import NOT_ASKED, api_call
 from actors.events.forbidden import ForbiddenEvents
 from actors.events.series import EventCorrelator, EventSeries, posting
-from actors.outages import NOT_ASKED
 from kernel import Backoff, Key, OperationsMemory, PooledActor, Port
 from messages.api import ApiFailure, CallApi, FailureKind, Verb
 from messages.events import DescribeEvents, EventsDescribed, EventsMessage, PostEvent

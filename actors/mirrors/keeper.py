@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from actors.api_calls import api_call
+from actors.api_calls import OUTAGE_BACKOFF, ApiOutage, api_call, is_outage, pause
 from actors.mirrors.answers import RetryLater, learn
 from actors.mirrors.index import MirrorIndex, MirrorRecord, Touched
 from actors.mirrors.pacing import pace
@@ -37,7 +37,6 @@ from actors.mirrors.plan import (
 )
 from actors.mirrors.pod import creation, deletion, look
 from actors.mirrors.verdicts import REFERENCES, MirrorVerdicts
-from actors.outages import OUTAGE_BACKOFF, ApiOutage, is_outage, pause
 from kernel import Key, OperationsMemory, PooledActor, Port
 from messages.api import ApiFailure, ApiRequest, CallApi
 from messages.events import PostEvent

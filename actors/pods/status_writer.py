@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import structlog
 
-from actors.api_calls import api_call
-from actors.outages import OUTAGE_BACKOFF, ApiOutage, is_outage, pause
+from actors.api_calls import OUTAGE_BACKOFF, ApiOutage, api_call, is_outage, pause
 from actors.pods.status_objects import ShownPods
 from actors.pods.status_parts import StatusMemory, StatusPorts
 from actors.pods.status_records import StatusRecord

@@ -18,6 +18,7 @@ from actors.probes.orders import (
     prober_key,
 )
 from actors.probes.prober import Prober, ProberMemory, ProberPorts
+from actors.probes.watching import DropProbe, FollowProbes, OnlyProbes, ProbesBegan, ProbesToRun
 from kernel import Address, DynamicMessage, PooledActor, Port, StartChild, StopChild, isolated
 from messages.events import PostEvent
 from messages.pods import PodUid
@@ -32,7 +33,6 @@ from messages.probing import (
     WantProbes,
 )
 from messages.units import Seconds
-from probes.watching import DropProbe, FollowProbes, OnlyProbes, ProbesBegan, ProbesToRun
 
 CONFIRMED_WITHIN: Final = Seconds(30.0)
 """How long after a crash workers have to say that their pods still want probes. Who is gone does not."""

@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from actors.probes.orders import ProbeOrder
+from actors.probes.specs import ProbeSpec, probe_of
+from actors.probes.thresholds import initial_result
+from actors.probes.watching import ProbeTarget
 from messages.pod_runtime import ProbeVerdict
 from messages.pods import Pod
 from messages.probes import ProbeKey, ProbeKind, ProbeResult
 from messages.probing import ProbedPod, ProbeStage, RunningInstance, WantProbes
-from probes.specs import ProbeSpec, probe_of
-from probes.thresholds import initial_result
-from probes.watching import ProbeTarget
 
 _NOT_RUNNING: Final = "the container does not run"
 _ENDING: Final = "the pod is being stopped"

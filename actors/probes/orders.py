@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
+from actors.probes.specs import ProbeSpec
+from actors.probes.watching import ProbeIs, ProbesBegan, ProbeTarget
 from kernel import DynamicMessage, Key
 from messages.pods import Pod
 from messages.probes import ProbeKey, ProbeResult
 from messages.probing import ProbesMessage
-from probes.specs import ProbeSpec
-from probes.watching import ProbeIs, ProbesBegan, ProbeTarget
 
 
 class ProbeOrder(NamedTuple):

@@ -16,12 +16,12 @@ from actors.probes.orders import (
     ProbeWanted,
 )
 from actors.probes.sayings import Standing, doubt, event_of, standing
+from actors.probes.thresholds import initial_result
+from actors.probes.watching import ProbeIs, ProbeRemark, ProbesToRun, RestProbe, RunProbe
 from kernel import PooledActor, Port
 from messages.events import PostEvent
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes.thresholds import initial_result
-from probes.watching import ProbeIs, ProbeRemark, ProbesToRun, RestProbe, RunProbe
 
 _log = structlog.get_logger("probes")
 

@@ -6,10 +6,10 @@ from collections import Counter
 
 from actors.volumes.keeper_parts import VolumeKeeperMemory
 from actors.volumes.kept_volumes import KeptVolume, VolumesOfPod
+from actors.volumes.making.foreign import ForeignVolume
+from actors.volumes.making.forms import kind_of, plugin_of
 from messages.pods import PodUid
 from messages.volume_state import VolumeDescribed, VolumesDescribed, VolumeState
-from volumes.making.foreign import ForeignVolume
-from volumes.making.forms import kind_of, plugin_of
 
 
 def volumes_described(memory: VolumeKeeperMemory, *, in_detail: bool) -> VolumesDescribed:

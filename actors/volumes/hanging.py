@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.volumes.keeper_parts import HangingDue, JobOf, VolumeKeeperMemory
+from actors.volumes.making.jobs import VolumeJob
 from kernel import Timer
 from messages.units import Seconds
-from volumes.making.jobs import VolumeJob
 
 LOOKS_FOR_HANGING: Final = Seconds(5.0)
 """Between two looks, while any job is under way."""

@@ -34,6 +34,7 @@ from actors.volumes.kept_volumes import (
     sources_of,
 )
 from actors.volumes.lost_files import LostFiles
+from actors.volumes.making.jobs import VolumeJob, VolumeOutcome, VolumesLeftBehind, VolumesLookedAt
 from actors.volumes.news import NewsOfVolumes
 from actors.volumes.plan import VolumeStep, VolumeWaits, next_step, volume_now
 from actors.volumes.releases import VolumeReleases
@@ -52,7 +53,6 @@ from messages.volumes import (
     VolumeTroublesAre,
     WantVolumes,
 )
-from volumes.making.jobs import VolumeJob, VolumeOutcome, VolumesLeftBehind, VolumesLookedAt
 
 __all__ = ["VOLUME_KEEPER", "VolumeKeeper", "VolumeKeeperMemory", "VolumeKeeperPorts"]
 

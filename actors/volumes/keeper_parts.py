@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from actors.volumes.kept_volumes import VolumesOfPod
+from actors.volumes.making.jobs import VolumeJob, VolumeLanes
+from actors.volumes.making.maker import VolumeMaker
+from actors.volumes.making.teardown import Teardowns
 from actors.volumes.shown_objects import ShownObjects
 from kernel import Followable, Key, LevelIs
 from messages.events import PostEvent
@@ -26,9 +29,6 @@ from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
 from messages.volumes import VolumeMessage, VolumeTroublesAre
 from stores.histograms import TimesCounter
-from volumes.making.jobs import VolumeJob, VolumeLanes
-from volumes.making.maker import VolumeMaker
-from volumes.making.teardown import Teardowns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

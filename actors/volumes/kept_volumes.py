@@ -7,6 +7,21 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from actors.volumes.content.making import objects_shown
+from actors.volumes.content.tokens import tokens_of
+from actors.volumes.making.foreign import ForeignVolume
+from actors.volumes.making.forms import (
+    ContentForm,
+    EmptyDirForm,
+    Medium,
+    RefusedForm,
+    VolumeForm,
+    form_of,
+    shows_pod,
+)
+from actors.volumes.making.jobs import VolumeJob
+from actors.volumes.making.layout import is_path_part
+from actors.volumes.making.maker import ShownDirectory
 from messages.objects import ObjectId
 from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port
@@ -19,21 +34,6 @@ from messages.volumes import (
     VolumeTrouble,
     WantVolumes,
 )
-from volumes.content.making import objects_shown
-from volumes.content.tokens import tokens_of
-from volumes.making.foreign import ForeignVolume
-from volumes.making.forms import (
-    ContentForm,
-    EmptyDirForm,
-    Medium,
-    RefusedForm,
-    VolumeForm,
-    form_of,
-    shows_pod,
-)
-from volumes.making.jobs import VolumeJob
-from volumes.making.layout import is_path_part
-from volumes.making.maker import ShownDirectory
 
 _CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 

@@ -11,10 +11,10 @@ from functools import partial
 
 from actors.volumes.keeper_parts import LostFilesDue, VolumeKeeperMemory, VolumeKeeperPorts
 from actors.volumes.kept_volumes import KeptVolume
+from actors.volumes.making.jobs import VolumeJob, VolumeLane, VolumesLookedAt
 from kernel import Timer
 from messages.pods import PodUid
 from messages.units import Seconds
-from volumes.making.jobs import VolumeJob, VolumeLane, VolumesLookedAt
 
 
 class LostFiles:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
+from actors.volumes.atomic_directory import OLD_STAYS
 from actors.volumes.kept_volumes import KeptVolume, VolumesOfPod
 from actors.volumes.shown_objects import ShownObjects
 from messages.pods import PodUid
 from messages.units import Seconds
-from volumes.atomic_directory import OLD_STAYS
 
 PACE: Final = Seconds(0.1)
 """Between two writes of one volume, so that one which changes all the time costs a bounded number of them.

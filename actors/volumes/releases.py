@@ -10,20 +10,20 @@ from actors.volumes.due_times import DueTimes
 from actors.volumes.following import ObjectsOfVolumes
 from actors.volumes.keeper_parts import VolumeKeeperMemory
 from actors.volumes.kept_volumes import Releasing, VolumesOfPod
-from actors.volumes.plan import retry_pause
-from actors.volumes.tokens_wanted import TokensOfVolumes
-from actors.volumes.work import VolumeWork
-from messages.pods import PodUid
-from messages.units import Seconds
-from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay, WantVolumes
-from volumes.making.foreign import ForeignVolume
-from volumes.making.jobs import (
+from actors.volumes.making.foreign import ForeignVolume
+from actors.volumes.making.jobs import (
     VolumeJobFailure,
     VolumeLane,
     VolumeOutcome,
     VolumesLeftBehind,
     VolumesTornDown,
 )
+from actors.volumes.plan import retry_pause
+from actors.volumes.tokens_wanted import TokensOfVolumes
+from actors.volumes.work import VolumeWork
+from messages.pods import PodUid
+from messages.units import Seconds
+from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay, WantVolumes
 
 HELD_PAUSE: Final = Seconds(10.0)
 """Between two looks whether somebody has dealt with the volumes of somebody else."""

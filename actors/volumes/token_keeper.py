@@ -14,8 +14,7 @@ from typing import Final, assert_never
 import structlog
 from typing_extensions import override
 
-from actors.api_calls import api_call
-from actors.outages import ApiOutage, is_outage, pause
+from actors.api_calls import ApiOutage, api_call, is_outage, pause
 from actors.volumes.token_alarms import TokenAlarms
 from actors.volumes.token_parts import TOKEN_KEEPER, TokenMemory, TokenPorts
 from actors.volumes.token_records import PodTokens, TokenQueue, TokenRecord, counted

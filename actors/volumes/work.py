@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, assert_never
 
+from actors.volumes.content.situation import VolumeSituation
 from actors.volumes.keeper_parts import (
     ALL_VOLUMES,
     NO_POD,
@@ -14,15 +15,7 @@ from actors.volumes.keeper_parts import (
     VolumeKeeperPorts,
 )
 from actors.volumes.kept_volumes import NO_VERSIONS, KeptVolume, Version, VolumesOfPod
-from actors.volumes.sayings import VolumeSayings
-from manifests.references.identity import object_of
-from manifests.references.pods import volume_references
-from messages.objects import ObjectId
-from messages.pods import Pod, PodUid
-from messages.units import Seconds
-from messages.volumes import PodVolume, VolumeTrouble
-from volumes.content.situation import VolumeSituation
-from volumes.making.forms import (
+from actors.volumes.making.forms import (
     ContentForm,
     EmptyDirForm,
     HostPathForm,
@@ -32,13 +25,20 @@ from volumes.making.forms import (
     VolumeForm,
     VolumePlugin,
 )
-from volumes.making.jobs import (
+from actors.volumes.making.jobs import (
     VolumeJob,
     VolumeJobFailure,
     VolumeLane,
     VolumeMade,
     VolumeOutcome,
 )
+from actors.volumes.sayings import VolumeSayings
+from manifests.references.identity import object_of
+from manifests.references.pods import volume_references
+from messages.objects import ObjectId
+from messages.pods import Pod, PodUid
+from messages.units import Seconds
+from messages.volumes import PodVolume, VolumeTrouble
 
 DETACH_AFTER: Final = 2
 """Attempts to unmount, before what is in use is detached."""

@@ -13,6 +13,16 @@ import structlog
 from typing_extensions import override
 
 from kernel import PooledActor
+from messages.container_runtime import (
+    ContainersAre,
+    FollowContainers,
+    PodContainersAre,
+    PullImage,
+    RuntimeAnswered,
+    RuntimeFact,
+    RuntimeIsAway,
+    StartContainer,
+)
 from messages.pod_runtime import (
     DescribeRuntime,
     ForgetPod,
@@ -24,16 +34,6 @@ from messages.pod_runtime import (
     StopPod,
 )
 from messages.units import Seconds
-from runtimes.container_runtime import (
-    ContainersAre,
-    FollowContainers,
-    PodContainersAre,
-    PullImage,
-    RuntimeAnswered,
-    RuntimeFact,
-    RuntimeIsAway,
-    StartContainer,
-)
 from runtimes.containers.agenda import PodAgenda
 from runtimes.containers.calls import ContainerCalls
 from runtimes.containers.clocks import Clocks
@@ -58,7 +58,7 @@ from runtimes.containers.sayings import is_trouble, when_answered, when_hook_end
 from runtimes.containers.signalling import ContainerSignals, SignalRef
 from runtimes.containers.situation import Limits
 from runtimes.containers.telling import PodTeller
-from runtimes.hooks.messages import HookEnded
+from runtimes.lifecycle_hooks.messages import HookEnded
 
 OVERDUE_CHECK: Final = Seconds(30.0)
 

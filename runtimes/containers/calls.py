@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from kernel import Port
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     ContainerRuntimeMessage,
     CreateContainer,
@@ -21,6 +20,7 @@ from runtimes.container_runtime import (
     StartContainer,
     StopContainer,
 )
+from messages.units import Seconds
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.situation import Step
 from runtimes.containers.stop_line import WaitingStop

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from messages.container_runtime import RuntimeFailure, RuntimeOutcome
 from messages.pod_runtime import ContainerObserved, ContainerState
-from runtimes.container_runtime import RuntimeFailure, RuntimeOutcome
 from runtimes.containers.shape import ContainerShape, PodShape
 
 WITHHELD: Final = (

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from manifests.durations import format_duration
 from manifests.restart_rules import AfterExit
+from messages.container_runtime import CreateContainer, RemoveContainer, StartContainer
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.container_runtime import CreateContainer, RemoveContainer, StartContainer
 from runtimes.containers.crash_backoff import may_restart_at, sandbox_known_at
 from runtimes.containers.hooking import Killing, holds_up, is_post_start_pending
 from runtimes.containers.image_steps import FoundImages, images_of

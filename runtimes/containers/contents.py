@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from messages.container_runtime import PodIdentity, SandboxContents
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
-from runtimes.container_runtime import PodIdentity, SandboxContents
 
 Contents: TypeAlias = tuple[SandboxContents, ...]
 """The newest sandbox first."""

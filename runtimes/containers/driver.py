@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from manifests.priorities import is_critical
+from messages.container_runtime import CreateContainer, StopContainer
 from messages.pod_runtime import ContainerState, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import CreateContainer, StopContainer
 from runtimes.containers.agenda import PodAgenda
 from runtimes.containers.calls import ContainerCalls, is_start
 from runtimes.containers.clocks import Clocks

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from messages.pod_runtime import ContainerWait, PodTrouble
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     FindImage,
     LookAtPod,
@@ -22,6 +20,8 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     StartContainer,
 )
+from messages.pod_runtime import ContainerWait, PodTrouble
+from messages.units import Seconds
 from runtimes.containers.crash_backoff import doubled
 from runtimes.containers.notes import ContainerNotes, ImageNotes
 from runtimes.containers.record import RuntimeRecord

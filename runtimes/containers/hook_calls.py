@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from kernel import Port
 from manifests.handlers import UnusableHandler
+from messages.container_runtime import StartContainer
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
 from messages.units import Seconds
-from runtimes.container_runtime import StartContainer
 from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step
-from runtimes.hooks.actions import HookAction, action_of
-from runtimes.hooks.messages import (
+from runtimes.lifecycle_hooks.actions import HookAction, action_of
+from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
     HookEnded,
     HookKind,

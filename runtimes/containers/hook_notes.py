@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from messages.units import Seconds
-from runtimes.hooks.messages import HookKind
+from runtimes.lifecycle_hooks.messages import HookKind
 
 LONGEST_POST_START: Final = Seconds(86_400.0)
 """A kubelet waits for ever. After a day it counts as failed."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from messages.container_runtime import CreateContainer, FindImage, PullImage, StartContainer
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds
-from runtimes.container_runtime import CreateContainer, FindImage, PullImage, StartContainer
 from runtimes.containers.hook_notes import (
     ASK_AGAIN_AFTER,
     LATE,
@@ -21,7 +21,7 @@ from runtimes.containers.hook_notes import (
 )
 from runtimes.containers.shape import ContainerShape
 from runtimes.containers.situation import Draft, PodSituation
-from runtimes.hooks.messages import HookKind
+from runtimes.lifecycle_hooks.messages import HookKind
 
 LEAST_AFTER_HOOK: Final = Seconds(2.0)
 """What a container has after SIGTERM, however long its hook took."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from manifests.image_names import ALWAYS, NEVER, parse_image_name
+from messages.container_runtime import FindImage, PullImage
 from messages.pod_runtime import ContainerWait
 from messages.units import Seconds
-from runtimes.container_runtime import FindImage, PullImage
 from runtimes.containers.image_names import unreadable
 from runtimes.containers.notes import ContainerNotes, ImageNotes
 from runtimes.containers.shape import ContainerShape, WantedImage

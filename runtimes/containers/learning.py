@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from manifests.image_names import NEVER
-from messages.pod_runtime import (
-    ContainerObserved,
-    ContainerState,
-    ContainerWait,
-    SandboxObserved,
-)
-from messages.pods import Pod
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     FindImage,
     ImageFound,
@@ -28,6 +20,14 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    ContainerWait,
+    SandboxObserved,
+)
+from messages.pods import Pod
+from messages.units import Seconds
 from runtimes.containers.contents import (
     Contents,
     in_order,

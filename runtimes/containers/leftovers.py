@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from messages.container_runtime import RemoveContainer, RemoveSandbox, SandboxContents
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
-from runtimes.container_runtime import RemoveContainer, RemoveSandbox, SandboxContents
 from runtimes.containers.situation import Draft, PodSituation, Step, is_alive
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kernel import Key, Port
+from messages.container_runtime import ContainerRuntimeMessage, RuntimeAnswered, RuntimeFact
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage
 from messages.units import Seconds
-from runtimes.container_runtime import ContainerRuntimeMessage, RuntimeAnswered, RuntimeFact
-from runtimes.hooks.messages import HookEnded, HooksMessage
+from runtimes.lifecycle_hooks.messages import HookEnded, HooksMessage
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ The order is that of kubelets since 1.34 (rules J1-J3, J8-J12):
 
 from __future__ import annotations
 
+from messages.container_runtime import RemoveSandbox, RunSandbox
 from messages.pod_runtime import SandboxState
 from messages.units import Seconds
-from runtimes.container_runtime import RemoveSandbox, RunSandbox
 from runtimes.containers.container_steps import ContainerSteps
 from runtimes.containers.leftovers import leftovers
 from runtimes.containers.situation import (

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final
 
+from messages.container_runtime import LookAtPod, PodIdentity, SandboxContents, StopContainer
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import (
     NO_MARK,
@@ -23,7 +24,6 @@ from messages.port import Port
 from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
-from runtimes.container_runtime import LookAtPod, PodIdentity, SandboxContents, StopContainer
 from runtimes.containers.hook_notes import HookKey, HookRun
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import PodShape

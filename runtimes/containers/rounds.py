@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from messages.container_runtime import SandboxContents
 from messages.pods import PodUid
-from runtimes.container_runtime import SandboxContents
 from runtimes.containers.contents import Contents, in_order
 from runtimes.containers.record import RuntimeMemory, RuntimeRecord
 

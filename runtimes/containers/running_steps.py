@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from manifests.restart_rules import NEVER
+from messages.container_runtime import ResizeContainer
 from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
 from messages.pods import JsonObject
 from messages.units import Seconds
-from runtimes.container_runtime import ResizeContainer
 from runtimes.containers.hooking import (
     Killing,
     call_post_start,
@@ -17,7 +17,7 @@ from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import ContainerPart, ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step
 from runtimes.containers.stopping import kill
-from runtimes.hooks.messages import HookKind
+from runtimes.lifecycle_hooks.messages import HookKind
 
 
 def has_started(now: PodSituation, container: ContainerShape, instance: ContainerObserved) -> bool:

@@ -6,11 +6,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from manifests.durations import format_duration
 from manifests.image_names import NEVER
-from messages.events import EventType
-from messages.pod_runtime import ContainerObserved, ContainerWait
-from messages.pods import Pod
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     FindImage,
     ImageFound,
@@ -25,12 +21,16 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.events import EventType
+from messages.pod_runtime import ContainerObserved, ContainerWait
+from messages.pods import Pod
+from messages.units import Seconds
 from runtimes.containers.confidential import never_ran
 from runtimes.containers.hook_notes import HookStep
 from runtimes.containers.image_names import never_pulled
 from runtimes.containers.shape import ContainerShape
 from runtimes.containers.situation import Step
-from runtimes.hooks.messages import HookEnded, HookKind
+from runtimes.lifecycle_hooks.messages import HookEnded, HookKind
 
 NORMAL: Final = EventType.NORMAL
 WARNING: Final = EventType.WARNING

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kernel import Port
-from messages.pod_runtime import ContainersSignalled, ContainerState, SignalContainers
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     ContainerRuntimeMessage,
     RuntimeAnswered,
@@ -16,6 +14,8 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     SignalContainer,
 )
+from messages.pod_runtime import ContainersSignalled, ContainerState, SignalContainers
+from messages.units import Seconds
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import newest_instances
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from messages.container_runtime import RuntimeRequest, SandboxContents
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait, ProbeVerdict
 from messages.pods import Pod
 from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
-from runtimes.container_runtime import RuntimeRequest, SandboxContents
 from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import PodShape

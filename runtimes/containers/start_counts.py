@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from messages.pod_runtime import ContainerObserved
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     FindImage,
     ImageFound,
@@ -18,6 +17,7 @@ from runtimes.container_runtime import (
     RuntimeOutcome,
     StartContainer,
 )
+from messages.pod_runtime import ContainerObserved
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import ContainerPart, PodShape
 from runtimes.containers.situation import Step

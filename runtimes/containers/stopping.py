@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from messages.pod_runtime import ContainerObserved, SandboxState
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     FindImage,
     LookAtPod,
     PullImage,
@@ -18,6 +16,8 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import ContainerObserved, SandboxState
+from messages.units import Seconds
 from runtimes.containers.hooking import (
     LEAST_AFTER_HOOK,
     WORTH_SHORTENING,

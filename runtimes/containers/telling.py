@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from kernel import Port
+from messages.container_runtime import StopSandbox
 from messages.events import ObjectReference, PostEvent
 from messages.pod_runtime import (
     ContainerObserved,
@@ -19,7 +20,6 @@ from messages.pod_runtime import (
     PodTrouble,
 )
 from messages.units import Seconds
-from runtimes.container_runtime import StopSandbox
 from runtimes.containers.confidential import never_ran
 from runtimes.containers.contents import Contents, with_starting
 from runtimes.containers.hook_calls import ids_starting

@@ -13,12 +13,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Failure, LevelIs, Operation, PooledActor, Unset
-from messages.container_runtime_health import DescribeContainerRuntime
-from messages.pod_runtime import DescribeRuntime
-from messages.pods import PodUid
-from messages.runtime_classes import RUNTIME_CLASSES
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     AskContainer,
     CallRuntime,
     FindImage,
@@ -28,6 +23,11 @@ from runtimes.container_runtime import (
     PullImage,
     RuntimeFailure,
 )
+from messages.container_runtime_health import DescribeContainerRuntime
+from messages.pod_runtime import DescribeRuntime
+from messages.pods import PodUid
+from messages.runtime_classes import RUNTIME_CLASSES
+from messages.units import Seconds
 from runtimes.cri.audience import RuntimeAudience, uncertain
 from runtimes.cri.connection import RuntimeConnection
 from runtimes.cri.event_stream import EventStream

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kernel import Port
-from messages.pods import PodUid
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     AskContainer,
     CallRuntime,
     ContainerAnswered,
@@ -19,6 +18,7 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     RuntimeIsAway,
 )
+from messages.pods import PodUid
 from runtimes.cri.messages import NOT_ASKED, CriMemory
 
 

@@ -11,19 +11,19 @@ import structlog
 from typing_extensions import override
 
 from kernel import Failure, Key, PooledActor, Port, Timer
-from messages.pod_lives import DescribePodLives, PodLivesDescribed
-from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
-from messages.pods import SourceName
-from messages.units import Seconds
-from runtimes.cgroups.pod_cgroups import Orphans, PodCgroups, turn_of
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     ContainersAre,
     FollowContainers,
     PodContainersAre,
     RuntimeFact,
     RuntimeIsAway,
 )
+from messages.pod_lives import DescribePodLives, PodLivesDescribed
+from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
+from messages.pods import SourceName
+from messages.units import Seconds
 from runtimes.cri.cgroup_pods import CgroupPods
+from runtimes.cri.cgroups.pod_cgroups import Orphans, PodCgroups, turn_of
 from runtimes.cri.messages import ForgetPodsBut
 from runtimes.cri.operations.flow import Disk, DiskLane, trouble_of
 

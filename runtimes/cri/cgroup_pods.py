@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from messages.changes import Op
-from messages.pod_manager import PodFact, PodsAre
-from messages.pods import Pod, PodUid, SourceName
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     ContainersAre,
     PodContainersAre,
     RuntimeFact,
     RuntimeIsAway,
 )
+from messages.pod_manager import PodFact, PodsAre
+from messages.pods import Pod, PodUid, SourceName
 
 
 @dataclass(slots=True)

@@ -9,12 +9,12 @@ from typing import Any, Final
 import structlog
 
 from kernel import Alarm, Operation
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     RuntimeFailure,
     RuntimeFailureKind,
     RuntimeIsAway,
 )
+from messages.units import Seconds
 from runtimes.cri.audience import RuntimeAudience
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.messages import NOT_ASKED

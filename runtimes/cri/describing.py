@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from messages.container_runtime import SandboxContents
 from messages.pod_runtime import ContainerState, RuntimePod, SandboxState
 from messages.pods import PodUid
-from runtimes.container_runtime import SandboxContents
 
 
 def container_states(everything: Iterable[SandboxContents]) -> Mapping[ContainerState, int]:

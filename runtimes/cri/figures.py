@@ -7,10 +7,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from files.cgroups.timed_tree import CgroupWork
 from messages.container_runtime_health import OperationDescribed, PlegDescribed
 from messages.statuses import TimesCounted
 from messages.units import Seconds, Timestamp
-from runtimes.cgroups.timed_tree import CgroupWork
 
 RELIST_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds, as a kubelet counts looks, and work on cgroups."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from messages.container_runtime import PodIdentity, SandboxContents
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import PodUid
-from runtimes.container_runtime import PodIdentity, SandboxContents
 from runtimes.cri.wire import cri_pb2 as cri
 
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from kernel import Followable, Key, LevelIs, OperationsMemory, Port
+from messages.container_runtime import (
+    AskContainer,
+    CallRuntime,
+    ContainerRuntimeMessage,
+    RuntimeFact,
+)
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
 from messages.node import RuntimeHasNews
 from messages.pods import PodUid
 from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from messages.units import Seconds
-from runtimes.container_runtime import (
-    AskContainer,
-    CallRuntime,
-    ContainerRuntimeMessage,
-    RuntimeFact,
-)
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.figures import CallFigures, CgroupFigures, PlegFigures
 from runtimes.cri.inventory import CriInventory

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from kernel import Alarm, Operation
+from messages.container_runtime import CallRuntime, LookAtPod
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import CallRuntime, LookAtPod
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.inventory import CriInventory, Seen

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from messages.container_runtime import AskContainer, CallRuntime
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import AskContainer, CallRuntime
 
 
 @dataclass(frozen=True, slots=True, eq=False)

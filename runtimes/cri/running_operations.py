@@ -8,9 +8,9 @@ from typing import Any
 import structlog
 
 from kernel import Failure, GivenUpError, Operation, Operations
+from messages.container_runtime import AskContainer, CallRuntime, RuntimeFailure, RuntimeFailureKind
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import AskContainer, CallRuntime, RuntimeFailure, RuntimeFailureKind
 from runtimes.cri.audience import uncertain
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.operations.flow import DiskError, RpcError

@@ -13,16 +13,13 @@ from typing import Final, TypeAlias
 
 from typing_extensions import override
 
-from kernel import Key, PooledActor, Port, Timer
-from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
-from messages.probing import AnswersDescribed, DescribeAnswers
-from messages.units import Seconds
-from probes.watching import (
+from actors.probes.watching import (
     FollowProbes,
     ProbesBegan,
     ProbesToRun,
 )
-from runtimes.container_runtime import (
+from kernel import Key, PooledActor, Port, Timer
+from messages.container_runtime import (
     AskContainer,
     CallRuntime,
     ContainerAnswered,
@@ -35,6 +32,9 @@ from runtimes.container_runtime import (
     RuntimeFailure,
     RuntimeFailureKind,
 )
+from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
+from messages.probing import AnswersDescribed, DescribeAnswers
+from messages.units import Seconds
 from runtimes.hollow.core import AT_ONCE, HollowAnswer, HollowCore
 from runtimes.hollow.machine import Instant
 from runtimes.hollow.questions import answer_of
@@ -45,7 +45,13 @@ from runtimes.hollow.record_keeper import (
     SaveHollowPods,
 )
 from runtimes.hollow.saving import restore, saved
-from runtimes.hooks.messages import ForgetHook, HookEnded, HooksMessage, RunHook, ShortenHook
+from runtimes.lifecycle_hooks.messages import (
+    ForgetHook,
+    HookEnded,
+    HooksMessage,
+    RunHook,
+    ShortenHook,
+)
 
 NAME: Final = "hollow"
 

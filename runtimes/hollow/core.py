@@ -9,11 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, NamedTuple, assert_never
 
-from messages.pods import PodUid
-from messages.probes import ProbeKey
-from messages.probing import AnswersCounted
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     CreateContainer,
     FindImage,
@@ -30,6 +26,10 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pods import PodUid
+from messages.probes import ProbeKey
+from messages.probing import AnswersCounted
+from messages.units import Seconds
 from runtimes.hollow.annotations import UnreadableAnnotationError
 from runtimes.hollow.hooks import HollowHooks, HookAnswer
 from runtimes.hollow.machine import NO_SECONDS, HollowMachine, Instant, not_found
@@ -44,7 +44,7 @@ from runtimes.hollow.records import (
     SandboxDies,
 )
 from runtimes.hollow.rules import HollowRules, drawn
-from runtimes.hooks.messages import HooksMessage
+from runtimes.lifecycle_hooks.messages import HooksMessage
 
 AT_ONCE: Final = Seconds(1e-6)
 """Steps that are due so soon are gone now: no timer is that exact."""

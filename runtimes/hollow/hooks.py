@@ -14,8 +14,8 @@ from messages.units import Seconds
 from runtimes.hollow.commands import run
 from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.records import ContainerRecord, HookEnds
-from runtimes.hooks.actions import SleepAction
-from runtimes.hooks.messages import (
+from runtimes.lifecycle_hooks.actions import SleepAction
+from runtimes.lifecycle_hooks.messages import (
     SHORTENED,
     ForgetHook,
     HookEnded,

@@ -6,8 +6,8 @@ from collections import Counter
 from hashlib import sha256
 from typing import Final
 
+from messages.container_runtime import ImageFound, RuntimeFailure, RuntimeFailureKind
 from messages.pods import PodUid
-from runtimes.container_runtime import ImageFound, RuntimeFailure, RuntimeFailureKind
 from runtimes.hollow.behaviour import ImageBehaviour
 
 _KEPT: Final = 10_000

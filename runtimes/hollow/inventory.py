@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from messages.container_runtime import SandboxContents
 from messages.pod_runtime import ContainerObserved, ContainerState, RuntimePod
 from messages.pods import PodUid
-from runtimes.container_runtime import SandboxContents
 from runtimes.hollow.records import ContainerRecord, SandboxRecord
 
 

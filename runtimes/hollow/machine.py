@@ -6,10 +6,7 @@ from hashlib import blake2b
 from signal import Signals
 from typing import Final, NamedTuple, TypeVar
 
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
-from messages.pods import JsonObject, Pod, PodUid
-from messages.units import Seconds, Timestamp
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     ImageFound,
     PodIdentity,
@@ -19,6 +16,9 @@ from runtimes.container_runtime import (
     RuntimeFailure,
     RuntimeFailureKind,
 )
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
+from messages.pods import JsonObject, Pod, PodUid
+from messages.units import Seconds, Timestamp
 from runtimes.environment.objects import used_objects
 from runtimes.hollow.addresses import AddressesExhaustedError, PodAddresses
 from runtimes.hollow.annotations import UnreadableAnnotationError

@@ -12,12 +12,8 @@ from dataclasses import dataclass
 from math import ceil, floor, inf
 from typing import Final, NamedTuple, TypeAlias
 
-from manifests.handlers import ExecAction, UnusableHandler
-from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
-from messages.probing import AnswersCounted
-from messages.units import Seconds, Timestamp
-from probes.thresholds import Count, begin, counted
-from probes.watching import (
+from actors.probes.thresholds import Count, begin, counted
+from actors.probes.watching import (
     DropProbe,
     OnlyProbes,
     ProbeIs,
@@ -25,6 +21,10 @@ from probes.watching import (
     RestProbe,
     RunProbe,
 )
+from manifests.handlers import ExecAction, UnusableHandler
+from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import AnswersCounted
+from messages.units import Seconds, Timestamp
 from runtimes.hollow.commands import run
 from runtimes.hollow.machine import HollowMachine, Instant
 from runtimes.hollow.records import ContainerRecord, ProbeTicks

@@ -12,8 +12,7 @@ from typing import Any, Final, assert_never
 
 from manifests.durations import Span
 from manifests.quantities import amount, is_quantity
-from messages.units import Seconds, Timestamp
-from runtimes.container_questions import (
+from messages.container_runtime import (
     ContainerLog,
     ContainerQuestion,
     ContainerStats,
@@ -22,8 +21,9 @@ from runtimes.container_questions import (
     LogLine,
     ReadContainerLog,
     ReadContainerStats,
+    RuntimeFailure,
 )
-from runtimes.container_runtime import RuntimeFailure
+from messages.units import Seconds, Timestamp
 from runtimes.hollow.commands import run
 from runtimes.hollow.machine import HollowMachine, not_found, refused
 from runtimes.hollow.records import ContainerRecord

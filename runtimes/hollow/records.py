@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from messages.container_runtime import CallRuntime, PodIdentity, SandboxContents
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import PodUid
 from messages.probes import ProbeKey
 from messages.units import Seconds, Timestamp
-from runtimes.container_runtime import CallRuntime, PodIdentity, SandboxContents
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending
-from runtimes.hooks.messages import RunHook
+from runtimes.lifecycle_hooks.messages import RunHook
 
 
 @dataclass(slots=True, eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from messages.container_runtime import PodIdentity
 from messages.pod_runtime import ContainerObserved, SandboxObserved
 from messages.pods import PodUid
 from messages.units import Timestamp
-from runtimes.container_runtime import PodIdentity
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending
 
 

@@ -1,1 +1,1 @@
-"""Runtimes of pods that somebody else wrote, as a Python class."""
+"""The place of ``provider``, which is one release older than ``actorlet``."""

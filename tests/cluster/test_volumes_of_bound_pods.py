@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from actors.volumes.mounts.mount_table import mounts_below
+from actors.volumes.mounts.system_calls import KernelMounts
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import config_map, edit, secret, value, wipe_objects
@@ -18,8 +20,6 @@ from tests.support.agent.real_node import RealNode, telling
 from tests.support.cluster.cluster import Cluster
 from tests.support.containers.containerd import Containerd
 from tests.support.patience import SLOWNESS
-from volumes.mounts.mount_table import mounts_below
-from volumes.mounts.system_calls import KernelMounts
 
 pytestmark = pytest.mark.cluster
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from messages.container_runtime import RuntimeFailureKind
 from messages.pod_runtime import ContainerState, PodObserved
 from messages.pods import Pod
-from runtimes.container_runtime import RuntimeFailureKind
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX
 from tests.support.runtimes.container_runtimes import creation_of, pod_of_each

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from files.cgroups.mounts import CgroupMounts, mounts_in
+from files.cgroups.options import CgroupOptions
 from messages.pods import Pod
-from runtimes.cgroups.container_limits import LinuxResources, container_resources
-from runtimes.cgroups.mounts import CgroupMounts, mounts_in
-from runtimes.cgroups.opening import open_cgroups
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.cgroups.pod_cgroups import PodCgroups
+from runtimes.cri.cgroups.container_limits import LinuxResources, container_resources
+from runtimes.cri.cgroups.opening import open_cgroups
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
 from tests.support.builders import make_pod

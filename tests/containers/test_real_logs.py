@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from actors.logs.answers import container_log, log_reading
+from actors.logs.housekeeping import LogHousekeeping, MovedLog
+from actors.logs.layout import LoggedPod, LogOptions, log_directory, log_path
+from actors.logs.reading import LogQuery, LogReading
+from actors.logs.records import LogText
+from actors.logs.upkeep import LoggedContainer
+from messages.container_runtime import ContainerLog, ReadContainerLog
 from messages.pods import PodUid
-from runtimes.container_logs.answers import container_log, log_reading
-from runtimes.container_logs.housekeeping import LogHousekeeping, MovedLog
-from runtimes.container_logs.layout import LoggedPod, LogOptions, log_directory, log_path
-from runtimes.container_logs.reading import LogQuery, LogReading
-from runtimes.container_logs.records import LogText
-from runtimes.container_logs.upkeep import LoggedContainer
-from runtimes.container_questions import ContainerLog, ReadContainerLog
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd

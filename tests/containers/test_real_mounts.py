@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
+from actors.volumes.mounts.memory import MemoryRoom, MountPowers, make_in_memory
+from actors.volumes.mounts.mount_table import mounts_below
+from actors.volumes.mounts.places import VolumePlace
+from actors.volumes.mounts.removal import Unmounted, remove_pod_files, unmount_volume
+from actors.volumes.mounts.sub_paths import SubPath, bind_sub_path, unbind_sub_path
+from actors.volumes.mounts.system_calls import KernelMounts
 from messages.pods import Pod
 from messages.volumes import PodVolume
-from runtimes.cgroups.container_signals import SignalOutcome, signal_container
+from runtimes.cri.cgroups.container_signals import SignalOutcome, signal_container
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
 from tests.support.containers.configured import ConfiguredPods, script_pod
 from tests.support.containers.containerd import Containerd
 from tests.support.volumes.swapping import swapping_one
-from volumes.mounts.memory import MemoryRoom, MountPowers, make_in_memory
-from volumes.mounts.mount_table import mounts_below
-from volumes.mounts.places import VolumePlace
-from volumes.mounts.removal import Unmounted, remove_pod_files, unmount_volume
-from volumes.mounts.sub_paths import SubPath, bind_sub_path, unbind_sub_path
-from volumes.mounts.system_calls import KernelMounts
 
 ROOM = MemoryRoom(size=1 << 20, files=64)
 STARTS = 8

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from messages.container_runtime import ImageFound, PullImage, RuntimeFailureKind
 from messages.objects import ObjectId, ObjectValue
 from messages.units import Seconds
-from runtimes.container_runtime import ImageFound, PullImage, RuntimeFailureKind
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually

@@ -6,10 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
-from messages.pods import Pod
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     ContainersAre,
     FindImage,
     FollowContainers,
@@ -30,6 +27,9 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
+from messages.pods import Pod
+from messages.units import Seconds
 from tests.support.containers.fixtures import REAL
 from tests.support.kernel.probe import Probe
 from tests.support.runtimes.container_runtimes import (

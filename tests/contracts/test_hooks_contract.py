@@ -1,4 +1,4 @@
-"""What ``runtimes/hooks/messages.py`` says of everybody who carries hooks out: one suite for all of them."""
+"""What ``runtimes/lifecycle_hooks/messages.py`` says of whoever carries hooks out: one suite for all."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from manifests.handlers import ExecAction, UnusableHandler
 from messages.units import Seconds
-from runtimes.hooks.actions import SleepAction
-from runtimes.hooks.messages import SHORTENED, ForgetHook, HookKind
+from runtimes.lifecycle_hooks.actions import SleepAction
+from runtimes.lifecycle_hooks.messages import SHORTENED, ForgetHook, HookKind
 from tests.support.runtimes.hooks_stage import HOOK_RUNNERS, HooksStage, hooks_stage
 
 SLEEP = SleepAction(seconds=Seconds(10.0))

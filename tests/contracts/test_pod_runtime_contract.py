@@ -1,4 +1,4 @@
-"""What ``runtimes/api.py`` says of every runtime of pods: one suite for all of them."""
+"""What ``messages/pod_runtime.py`` says of every runtime of pods: one suite for all of them."""
 
 from __future__ import annotations
 

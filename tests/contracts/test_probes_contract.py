@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from actors.probes.watching import DropProbe, OnlyProbes, ProbesBegan, RestProbe
 from kernel import Runtime
 from messages.probes import ProbeResult
 from messages.probing import AnswersCounted
-from probes.watching import DropProbe, OnlyProbes, ProbesBegan, RestProbe
 from tests.support.probes.loop_stage import (
     KEY,
     HollowWorld,

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from hpack import Encoder
 
-from probes.http2_frames import END_HEADERS, END_STREAM, PREFACE, FrameType, framed
+from actors.probes.http2_frames import END_HEADERS, END_STREAM, PREFACE, FrameType, framed
 
 ASKED: Final[Mapping[str, str]] = {
     "startupProbe": "started",

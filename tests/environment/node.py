@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from actors.pods.status_keeper import STATUS_KEEPER
+from actors.volumes.making.lanes import SIZES
 from agent.edges import Bounds, Edges
 from agent.tree import AgentTree
 from kernel import Ended, Key, Port, Steps, SupervisorSpec, isolated
@@ -49,7 +50,6 @@ from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
 from tests.support.questions import describe_source, describe_statuses
 from tests.support.volumes.no_mounts import NoMounts
-from volumes.making.lanes import SIZES
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
+from actors.probes.connections import ProbeConnection, Progress, SocketAddress, UnreachableTarget
+from actors.probes.engine import ProbeEngine
+from actors.probes.exchanges import ProbeExchange
+from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
+from actors.probes.loop_messages import Loop, MakeLoop
+from actors.probes.news import ProbeFact
+from actors.probes.specs import ProbeSpec
+from actors.probes.watched import ProbeMemory
+from actors.probes.watching import ProbeTarget
 from kernel import Clock
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes.commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
-from probes.connections import ProbeConnection, Progress, SocketAddress, UnreachableTarget
-from probes.engine import ProbeEngine
-from probes.exchanges import ProbeExchange
-from probes.news import ProbeFact
-from probes.specs import ProbeSpec
-from probes.watched import ProbeMemory
-from probes.watching import ProbeTarget
-from runtimes.probing.messages import Loop, MakeLoop
 from tests.environment.health import Answer, reply
 from tests.environment.runtimes.runtime import InThisLife
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from actors.pods.records import DropPod
+from actors.probes.watching import FollowProbes
 from messages.api import CallApi
+from messages.container_runtime import AskContainer, CallRuntime, FollowContainers
 from messages.holders import HolderIs, LocalObjectsListed, LocalReferencesAre
 from messages.node import FollowNode
 from messages.objects import FollowObjects, RegisterPod, UnfollowObjects, UnregisterPod
@@ -14,8 +16,6 @@ from messages.pod_runtime import ForgetPod, RunPod, StopPod
 from messages.sources import MirrorsJudged, Rescan
 from messages.statuses import FollowStatuses, ForgetPodStatus
 from messages.watches import Unwatch, Watch
-from probes.watching import FollowProbes
-from runtimes.container_runtime import AskContainer, CallRuntime, FollowContainers
 from runtimes.hollow.record_keeper import SaveHollowPods
 
 TOLD_ONCE: Final = (

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from typing_extensions import override
 
-from messages.pod_runtime import Mark, PodObserved
-from messages.pods import Pod, PodUid
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     PullImage,
     RemoveContainer,
@@ -24,8 +21,11 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import Mark, PodObserved
+from messages.pods import Pod, PodUid
+from messages.units import Seconds
 from runtimes.containers.actor import ContainersOptions
-from runtimes.hooks.messages import HookKind
+from runtimes.lifecycle_hooks.messages import HookKind
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import ScriptedStage
 from tests.support.runtimes.scripted_containers import REFUSED, Deed, ScriptedContainers

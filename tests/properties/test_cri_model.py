@@ -14,9 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from typing_extensions import override
 
 from kernel import Steps
-from messages.pod_runtime import ContainerState, SandboxObserved
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     ContainersAre,
     LookAtPod,
     PodContainersAre,
@@ -28,6 +26,8 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import ContainerState, SandboxObserved
+from messages.units import Seconds
 from runtimes.cri.configs.reading import CONTAINER_STATES, SANDBOX_STATES
 from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, NEVER, Fault

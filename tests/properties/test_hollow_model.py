@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from typing_extensions import override
 
-from messages.pod_runtime import (
-    ContainerObserved,
-    ContainerState,
-    SandboxObserved,
-    SandboxState,
-)
-from messages.pods import PodUid
-from messages.units import Seconds, Timestamp
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     LookAtPod,
     PodContainersAre,
@@ -34,6 +26,14 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    SandboxObserved,
+    SandboxState,
+)
+from messages.pods import PodUid
+from messages.units import Seconds, Timestamp
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.machine import Instant
 from runtimes.hollow.rules import HollowRules

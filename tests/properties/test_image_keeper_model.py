@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from messages.container_runtime import ImageFound, RuntimeOutcome
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import Pod
-from runtimes.container_runtime import ImageFound, RuntimeOutcome
 from runtimes.cri.images.options import GarbageOptions, ImageOptions, PullOptions
 from tests.support.images.image_stage import ImageStage, image_stage, pod_with, pull_secret
 

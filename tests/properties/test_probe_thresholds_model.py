@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
+from actors.probes.news import ExecIsDue
+from actors.probes.specs import ProbeSpec
 from manifests.handlers import ExecAction
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
-from probes.news import ExecIsDue
-from probes.specs import ProbeSpec
 from tests.support.probes.probe_stage import ProbeStage, key, spec, target
 
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE

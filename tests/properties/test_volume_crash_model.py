@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from actors.volumes.atomic_directory import AtomicDirectory
+from actors.volumes.payload import Payload
 from messages.units import Timestamp
 from tests.support.volumes.dying_writer import DyingWriters
 from tests.support.volumes.reading import data_of, payload_of, seen_in, strays_in
-from volumes.atomic_directory import AtomicDirectory
-from volumes.payload import Payload
 
 LATER: Final = Timestamp(1_900_000_100.0)
 OLD: Final = payload_of({"a": b"old" * 100, "etc/b": b"old", "gone": b"old"})

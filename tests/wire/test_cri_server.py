@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from messages.pod_runtime import ContainerState, SandboxObserved
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     LookAtPod,
     PodContainersAre,
     RunSandbox,
@@ -23,6 +22,7 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     StartContainer,
 )
+from messages.pod_runtime import ContainerState, SandboxObserved
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 from tests.support.agent.process import eventually

@@ -12,11 +12,11 @@ from typing import Self
 import pytest
 import trustme
 
+from actors.probes.names import MOST_LOOKUPS, LookUp, system_look_up
 from kernel import InFlight
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from probes.names import MOST_LOOKUPS, LookUp, system_look_up
-from runtimes.hooks.outcomes import HookOutcome
-from runtimes.hooks.sockets import LoopSockets
+from runtimes.lifecycle_hooks.outcomes import HookOutcome
+from runtimes.lifecycle_hooks.sockets import LoopSockets
 from tests.support.kernel.probe import Probe
 from tests.support.patience import PATIENCE
 from tests.support.wire.http1_server import (

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from actors.probes.loop_commands import WatchProbe
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
-from probes.commands import WatchProbe
 from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, key, probe_stage, spec, target
 from tests.support.probes.targets import raw_target

@@ -8,9 +8,9 @@ import grpc
 import pytest
 import trustme
 
+from actors.probes.http2_frames import END_HEADERS, END_STREAM, FrameType, framed
+from actors.probes.specs import GrpcAction
 from messages.probes import ProbeOutcome, ProbeResult
-from probes.http2_frames import END_HEADERS, END_STREAM, FrameType, framed
-from probes.specs import GrpcAction
 from tests.support.probes.probe_stage import ProbeStage, probe_stage, spec
 from tests.support.probes.targets import (
     Behave,

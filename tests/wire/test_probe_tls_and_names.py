@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 import trustme
 
+from actors.probes.names import MOST_NAMES, HostNames
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes.names import MOST_NAMES, HostNames
 from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import ProbeStage, probe_stage, spec
 from tests.support.probes.targets import answering, raw_target, resetting, silent

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from actors.logs.layout import LoggedPod, pod_log_name
+from actors.logs.layout import log_path as log_path_of
+from actors.volumes.mounts.places import VolumePlace
 from messages.pods import Pod, PodUid
-from runtimes.container_logs.layout import LoggedPod, pod_log_name
-from runtimes.container_logs.layout import log_path as log_path_of
 from runtimes.cri.configs.refusals import ConfigRefusedError
-from volumes.mounts.places import VolumePlace
 
 LONGEST_NAME: Final = 255
 """Bytes of one part of a path, as file systems have it."""

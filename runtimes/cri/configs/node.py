@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from runtimes.cgroups.options import CgroupOptions
+from files.cgroups.options import CgroupOptions
 
 DEFAULT_CLUSTER_DOMAIN: Final = "cluster.local"
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from messages.container_runtime import PodIdentity
 from messages.objects import ObjectKind
 from messages.pod_runtime import (
     ContainerObserved,
@@ -21,7 +22,6 @@ from messages.pod_runtime import (
 )
 from messages.pods import API, CONFIG_SOURCE, CONTENT_DIGEST, JsonObject, PodUid
 from messages.units import Timestamp
-from runtimes.container_runtime import PodIdentity
 from runtimes.cri.configs import names
 from runtimes.cri.configs.stop_terms import json_of, stop_terms
 from runtimes.cri.wire import cri_pb2 as cri

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
+from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
 
 LONGEST_MESSAGE: Final = 1024
 """Characters."""

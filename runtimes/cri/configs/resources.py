@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.cgroups.container_limits import LinuxResources
+from runtimes.cri.cgroups.container_limits import LinuxResources
 from runtimes.cri.wire import cri_pb2 as cri
 
 

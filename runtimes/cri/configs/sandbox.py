@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from messages.pods import Pod
-from runtimes.cgroups.container_limits import sandbox_resources
+from runtimes.cri.cgroups.container_limits import sandbox_resources
 from runtimes.cri.configs import names
 from runtimes.cri.configs.dns import pod_dns
 from runtimes.cri.configs.documents import security_of, spec_of

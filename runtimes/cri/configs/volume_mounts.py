@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from actors.volumes.mounts.sub_paths import SubPath
 from messages.pods import JsonObject, Pod
 from messages.volumes import PodVolume
 from runtimes.cri.configs.documents import volumes_by_name
@@ -16,7 +17,6 @@ from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sub_paths import shown_sub_path, sub_path_of
 from runtimes.cri.disk.tasks import BindSubPath, CheckPropagation, DiskTask
 from runtimes.cri.wire import cri_pb2 as cri
-from volumes.mounts.sub_paths import SubPath
 
 _PROPAGATIONS: Final[Mapping[str, cri.MountPropagation]] = {
     "None": cri.PROPAGATION_PRIVATE,

@@ -9,7 +9,7 @@ import os
 import stat
 from typing import Final
 
-from runtimes.container_logs.cri_lines import LogPart, part_of
+from actors.logs.cri_lines import LogPart, part_of
 from runtimes.cri.disk.tasks import LastWords
 
 LONGEST_MESSAGE: Final = 4096

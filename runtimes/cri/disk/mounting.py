@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 
+from actors.volumes.mounts.propagation import propagation_trouble
+from actors.volumes.mounts.sub_paths import bind_sub_path
+from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
 from runtimes.cri.disk.tasks import BindSubPath, CheckPropagation
-from volumes.mounts.propagation import propagation_trouble
-from volumes.mounts.sub_paths import bind_sub_path
-from volumes.mounts.system_calls import KernelMounts, MountCalls
 
 
 def bind_part(task: BindSubPath, calls: MountCalls | None = None) -> str:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, assert_never
 
+from actors.volumes.mounts.places import PARENT_MODE
 from runtimes.cri.disk.mounting import bind_part, check_propagation
 from runtimes.cri.disk.tasks import (
     BindSubPath,
@@ -17,7 +18,6 @@ from runtimes.cri.disk.tasks import (
     MakeTerminationFile,
     WriteHostsFile,
 )
-from volumes.mounts.places import PARENT_MODE
 
 LOG_DIR_MODE: Final = 0o755
 HOSTS_MODE: Final = 0o644

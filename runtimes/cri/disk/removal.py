@@ -6,9 +6,9 @@ from pathlib import Path
 
 import structlog
 
-from volumes.making.foreign_search import foreign_volumes
-from volumes.mounts.removal import remove_pod_files
-from volumes.mounts.system_calls import KernelMounts
+from actors.volumes.making.foreign_search import foreign_volumes
+from actors.volumes.mounts.removal import remove_pod_files
+from actors.volumes.mounts.system_calls import KernelMounts
 
 _log = structlog.get_logger("runtime")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from volumes.mounts.sub_paths import SubPath
+from actors.volumes.mounts.sub_paths import SubPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

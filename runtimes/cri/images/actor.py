@@ -14,9 +14,9 @@ import structlog
 from typing_extensions import override
 
 from kernel import Failure, Operation, PooledActor
+from messages.container_runtime import CallRuntime
 from messages.images import DescribeImages
 from messages.units import Seconds
-from runtimes.container_runtime import CallRuntime
 from runtimes.cri.hands import hands
 from runtimes.cri.images.collecting import Collected
 from runtimes.cri.images.garbage_desk import GarbageDesk

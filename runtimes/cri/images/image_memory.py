@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kernel import OperationsMemory
-from runtimes.container_runtime import CallRuntime, FindImage
+from messages.container_runtime import CallRuntime, FindImage
 from runtimes.cri.images.figures import ImageFigures
 from runtimes.cri.images.garbage import ImageHistory
 from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions

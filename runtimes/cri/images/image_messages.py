@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kernel import Key, Port
+from messages.container_runtime import CallRuntime
 from messages.events import PostEvent
 from messages.images import DescribeImages
-from runtimes.container_runtime import CallRuntime
 from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire.transport import Wire

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kernel import Operation
+from messages.container_runtime import ImageFound, RuntimeFailure
 from messages.units import Seconds
-from runtimes.container_runtime import ImageFound, RuntimeFailure
 from runtimes.cri import rpcs
 from runtimes.cri.images.keyring import Credential
 from runtimes.cri.images.node_credentials import NodeKeyring

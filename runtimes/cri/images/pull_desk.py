@@ -10,10 +10,7 @@ import structlog
 from kernel import Operation, Port
 from manifests.durations import format_duration
 from manifests.image_names import ImageName, parse_image_name
-from messages.events import EventType, ObjectReference, PostEvent
-from messages.pods import Pod
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     FindImage,
     ImageFound,
@@ -23,6 +20,9 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     RuntimeOutcome,
 )
+from messages.events import EventType, ObjectReference, PostEvent
+from messages.pods import Pod
+from messages.units import Seconds
 from runtimes.cri.images.image_memory import ImageMemory, ImageSearch, ImageWork
 from runtimes.cri.images.image_operations import PullHelp, found_image, pulled_image
 from runtimes.cri.images.keyring import Credential, PullSecrets, pull_secrets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
+from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
 from runtimes.cri.operations.outcomes import is_away
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from kernel import TokenBucket
 from manifests.image_names import ImageName
+from messages.container_runtime import CallRuntime
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.container_runtime import CallRuntime
 from runtimes.cri.images.keyring import Credential
 from runtimes.cri.images.options import PullOptions
 

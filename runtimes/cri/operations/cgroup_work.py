@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kernel import Operation
 from messages.pods import PodUid
-from runtimes.cgroups.pod_cgroups import PodCgroups, turn_of
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups, turn_of
 from runtimes.cri.operations.flow import DiskLane, on_disk
 
 T = TypeVar("T")

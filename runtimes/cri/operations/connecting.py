@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kernel import Operation
-from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
+from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
 from runtimes.cri import rpcs
 from runtimes.cri.configs.image_volumes import image_volume_features
 from runtimes.cri.configs.node import HandlerFeatures, RuntimeFeatures

@@ -7,15 +7,15 @@ from functools import partial
 from typing import Final
 
 from kernel import LateError, Operation, delay
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     ResizeContainer,
     RuntimeFailure,
     RuntimeFailureKind,
     StopContainer,
 )
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
+from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, pod_uid, sandbox_observed
 from runtimes.cri.inventory import ContainerSeen, bare_id, goes_back

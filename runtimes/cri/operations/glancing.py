@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernel import Operation
+from messages.container_runtime import SandboxContents
 from messages.pods import PodUid
-from runtimes.container_runtime import SandboxContents
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, identity_of, sandbox_observed
 from runtimes.cri.operations.flow import RpcError, call, call_all

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
+from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
 LONGEST_MESSAGE: Final = 4096

@@ -7,10 +7,14 @@ from functools import partial
 from typing import NamedTuple
 
 from kernel import Operation
+from messages.container_runtime import CreateContainer, RuntimeFailureKind
 from messages.pod_runtime import ContainerState
 from messages.pods import JsonObject, Pod
-from runtimes.cgroups.container_limits import LinuxResources, ResourcesRefused, container_resources
-from runtimes.container_runtime import CreateContainer, RuntimeFailureKind
+from runtimes.cri.cgroups.container_limits import (
+    LinuxResources,
+    ResourcesRefused,
+    container_resources,
+)
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.documents import spec_of
 from runtimes.cri.configs.mounts import container_mounts

@@ -6,18 +6,19 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from actors.logs.answers import container_log
+from actors.logs.layout import LoggedPod
 from kernel import Operation
-from messages.units import Seconds, Timestamp
-from runtimes.container_logs.answers import container_log
-from runtimes.container_logs.layout import LoggedPod
-from runtimes.container_questions import (
+from messages.container_runtime import (
     ContainerLog,
     ContainerStats,
     ExecEnded,
     ExecInContainer,
     ReadContainerLog,
+    RuntimeFailure,
+    RuntimeFailureKind,
 )
-from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
+from messages.units import Seconds, Timestamp
 from runtimes.cri import rpcs
 from runtimes.cri.inventory import bare_id
 from runtimes.cri.operations.flow import DiskLane, RpcError, call, on_disk

@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import Any, TypeAlias, assert_never
 
 from kernel import Operation
-from messages.pods import PodUid
-from messages.units import Seconds
-from runtimes.container_questions import (
+from messages.container_runtime import (
     ContainerQuestion,
-    ExecInContainer,
-    ReadContainerLog,
-    ReadContainerStats,
-)
-from runtimes.container_runtime import (
     CreateContainer,
+    ExecInContainer,
     FindImage,
     LookAtPod,
     PullImage,
+    ReadContainerLog,
+    ReadContainerStats,
     RemoveContainer,
     RemoveSandbox,
     ReopenLog,
@@ -29,6 +25,8 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pods import PodUid
+from messages.units import Seconds
 from runtimes.cri.inventory import CriInventory, bare_id
 from runtimes.cri.operations.containers import create, remove, reopen_log, resize, start, stop
 from runtimes.cri.operations.looking import look

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from kernel import Operation
+from messages.container_runtime import RunSandbox
 from messages.pod_runtime import SandboxObserved
 from messages.pods import PodUid
-from runtimes.container_runtime import RunSandbox
 from runtimes.cri import rpcs
 from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.node import CriNode

@@ -14,10 +14,10 @@ from functools import partial
 from typing import Final
 
 from kernel import Operation
+from messages.container_runtime import RuntimeFailure, RuntimeFailureKind, SignalContainer
 from messages.units import Seconds
-from runtimes.cgroups.container_signals import SignalOutcome, signal_container
-from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind, SignalContainer
 from runtimes.cri import rpcs
+from runtimes.cri.cgroups.container_signals import SignalOutcome, signal_container
 from runtimes.cri.inventory import bare_id
 from runtimes.cri.operations.flow import DiskError, RpcError, call, on_disk
 from runtimes.cri.operations.outcomes import one_line

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from files.cgroups.options import CgroupOptions
 from messages.pods import Pod, PodUid
-from runtimes.cgroups.container_limits import CgroupFacts
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.cgroups.pod_cgroups import PodCgroups
+from runtimes.cri.cgroups.container_limits import CgroupFacts
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.configs.user_namespaces import UserIdRanges

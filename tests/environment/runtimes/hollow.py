@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from messages.container_runtime import RuntimeFailure
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.probes import ProbeResult
 from messages.units import Seconds
-from runtimes.container_runtime import RuntimeFailure
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.behaviour import Ending
 from runtimes.hollow.core import HollowCore

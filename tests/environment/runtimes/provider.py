@@ -15,14 +15,14 @@ from actorlet import ContainerReport, PodProvider, PodReport
 from agent.edges import ProviderEdges
 from kernel import Port
 from messages.pods import Pod
-from runtimes.virtual.calls import (
+from runtimes.provider.calls import (
     ProviderCall,
     ProviderCallEnded,
     ProviderCalls,
     Returned,
     failure_of,
 )
-from runtimes.virtual.loading import LoadedProvider, abilities_of
+from runtimes.provider.loading import LoadedProvider, abilities_of
 from tests.environment.machine import Instance
 from tests.environment.outside import Outside
 from tests.environment.probing import loops

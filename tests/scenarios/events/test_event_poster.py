@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from actors.api_calls import NOT_ASKED
 from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster
 from actors.events.series import BURST
-from actors.outages import NOT_ASKED
 from messages.api import FailureKind, Verb
 from messages.events import (
     EventsDescribed,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kernel import Runtime, Steps, Threads
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     FindImage,
     ImageFound,
     LookAtPod,
     PullImage,
     RuntimeFailureKind,
 )
+from messages.units import Seconds
 from runtimes.cri.images.image_messages import IMAGE_KEEPER
 from runtimes.cri.images.options import PullOptions, parallel_pulls
 from tests.support.images.image_stage import (

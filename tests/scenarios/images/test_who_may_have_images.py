@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from manifests.image_names import parse_image_name
+from messages.container_runtime import FindImage
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import Pod
-from runtimes.container_runtime import FindImage
 from runtimes.cri.images.auths import RegistryAuth
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.keyring import Credential, SecretSource

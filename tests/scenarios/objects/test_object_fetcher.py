@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.api_calls import ANSWER_WITHIN
+from actors.api_calls import ANSWER_WITHIN, NOT_ASKED
 from actors.objects.fetcher import FetchMode, fetcher_key
-from actors.outages import NOT_ASKED
 from messages.api import ApiAnswered, FailureKind
 from messages.holders import HolderBegan, HolderDone, HolderIs, Mark
 from messages.objects import ObjectState, ReadVerdict

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from actors.probes.watching import ProbeIs, ProbesBegan, RestProbe
 from kernel import Runtime
+from messages.container_runtime import ExecEnded, RuntimeFailure, RuntimeFailureKind
 from messages.events import EventType
 from messages.pods import PodUid
 from messages.probes import ProbeKey, ProbeKind, ProbeResult
 from messages.units import Seconds
-from probes.watching import ProbeIs, ProbesBegan, RestProbe
-from runtimes.container_questions import ExecEnded
-from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
 from tests.support.kernel.probe import Probe
 from tests.support.probes.loop_stage import KEY, LoopWorld, readiness, wish
 

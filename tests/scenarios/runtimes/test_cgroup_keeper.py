@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from messages.changes import Op
+from messages.container_runtime import PodContainersAre, PodIdentity, SandboxContents
 from messages.pods import API, Pod
-from runtimes.container_runtime import PodContainersAre, PodIdentity, SandboxContents
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER
 from runtimes.cri.operations.flow import DiskLane
 from tests.support.builders import make_pod

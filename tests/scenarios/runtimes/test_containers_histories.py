@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from messages.pod_runtime import ContainerState, PodTrouble, ProbeVerdict
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     LookAtPod,
     PullImage,
@@ -18,6 +17,7 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     StartContainer,
 )
+from messages.pod_runtime import ContainerState, PodTrouble, ProbeVerdict
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import ScriptedStage, scripted_stage
 from tests.support.runtimes.scripted_containers import REFUSED, Deed

@@ -10,18 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from manifests.container_hashes import container_digests
-from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
-from messages.pod_runtime import (
-    NO_MARK,
-    ContainerState,
-    Mark,
-    ProbeVerdict,
-    RunPod,
-    SandboxState,
-)
-from messages.pods import CONTAINER_DIGESTS, Pod, PodPhase
-from messages.services import ClusterPort, ClusterService
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     FindImage,
     PullImage,
@@ -34,6 +23,17 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
+from messages.pod_runtime import (
+    NO_MARK,
+    ContainerState,
+    Mark,
+    ProbeVerdict,
+    RunPod,
+    SandboxState,
+)
+from messages.pods import CONTAINER_DIGESTS, Pod, PodPhase
+from messages.services import ClusterPort, ClusterService
 from runtimes.containers.actor import POD_RUNTIME
 from runtimes.containers.confidential import WITHHELD
 from stores.statuses.phase import phase_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from messages.container_runtime import PodContainersAre, StartContainer, StopContainer
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
 from messages.units import Seconds
-from runtimes.container_runtime import PodContainersAre, StartContainer, StopContainer
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.inventory import ContainerExit
 from runtimes.cri.messages import CRI_CONTAINERS, StreamTold

@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from messages.node import RuntimeHasNews
-from messages.pod_runtime import ContainerState
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     ContainersAre,
     LookAtPod,
     PodContainersAre,
@@ -19,6 +16,9 @@ from runtimes.container_runtime import (
     RuntimeIsAway,
     StopContainer,
 )
+from messages.node import RuntimeHasNews
+from messages.pod_runtime import ContainerState
+from messages.units import Seconds
 from runtimes.cri.health import node_of
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 from tests.support.cri.cri_stage import CriStage, cri_pod, cri_stage

@@ -7,26 +7,16 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from messages.pod_runtime import (
-    ContainerObserved,
-    ContainerState,
-    SandboxObserved,
-    SandboxState,
-)
-from messages.pods import Pod
-from messages.units import Seconds
-from runtimes.container_questions import (
-    ExecEnded,
-    ExecInContainer,
-    ReadContainerLog,
-    ReadContainerStats,
-)
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     ContainerAnswered,
     CreateContainer,
+    ExecEnded,
+    ExecInContainer,
     FollowContainers,
     LookAtPod,
     PodContainersAre,
+    ReadContainerLog,
+    ReadContainerStats,
     RemoveContainer,
     RemoveSandbox,
     RunSandbox,
@@ -37,6 +27,14 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    SandboxObserved,
+    SandboxState,
+)
+from messages.pods import Pod
+from messages.units import Seconds
 from runtimes.cri.messages import CRI_CONTAINERS, ForgetPodsBut
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     LookAtPod,
     PodContainersAre,
     RemoveContainer,
@@ -21,6 +19,8 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
+from messages.units import Seconds
 from tests.support.kernel.clock import EPOCH
 from tests.support.runtimes.hollow_stage import HollowStage, creation, hollow_pod, hollow_stage
 

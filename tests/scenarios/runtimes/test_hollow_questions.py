@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from messages.units import Seconds, Timestamp
-from runtimes.container_questions import (
+from messages.container_runtime import (
+    AskContainer,
+    ContainerAnswered,
     ContainerLog,
     ContainerQuestion,
     ContainerStats,
@@ -15,15 +16,12 @@ from runtimes.container_questions import (
     ExecInContainer,
     ReadContainerLog,
     ReadContainerStats,
-)
-from runtimes.container_runtime import (
-    AskContainer,
-    ContainerAnswered,
     ResizeContainer,
     RuntimeFailure,
     RuntimeFailureKind,
     StopContainer,
 )
+from messages.units import Seconds, Timestamp
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe

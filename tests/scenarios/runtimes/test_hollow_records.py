@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     ContainersAre,
     FollowContainers,
     RemoveContainer,
@@ -19,6 +17,8 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved
+from messages.units import Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.record_file import ASIDE, HEADER
 from runtimes.hollow.record_keeper import HOLLOW_RECORDS

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction
-from runtimes.hooks.actor import CRASHED, HOOK_RUNNER
-from runtimes.hooks.messages import HookEnded
+from runtimes.lifecycle_hooks.actor import CRASHED, HOOK_RUNNER
+from runtimes.lifecycle_hooks.messages import HookEnded
 from tests.support.runtimes.hooks_stage import BuggyRunner, HooksStage, hooks_stage
 
 TCP = TcpSocketAction(host="10.0.0.7", port=80)

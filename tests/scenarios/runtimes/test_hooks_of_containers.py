@@ -9,10 +9,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from manifests.handlers import ExecAction, TcpSocketAction
+from messages.container_runtime import StartContainer
 from messages.pod_runtime import ContainerState
 from messages.pods import Pod
-from runtimes.container_runtime import StartContainer
-from runtimes.hooks.messages import HookKind
+from runtimes.lifecycle_hooks.messages import HookKind
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import (
     ScriptedStage,

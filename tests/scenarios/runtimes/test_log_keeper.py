@@ -10,17 +10,17 @@ from typing import cast
 import pytest
 from structlog.testing import capture_logs
 
+from actors.logs.directories import LogDirectory
+from actors.logs.layout import LoggedPod
+from actors.logs.messages import LOG_KEEPER
 from kernel import Key
 from messages.changes import Op, PodChange
 from messages.container_logs import LogOwner
+from messages.container_runtime import PodContainersAre, RuntimeIsAway
 from messages.pod_lives import PodLife
 from messages.pod_manager import PodsAre, PodsChanged
 from messages.pod_runtime import ContainerState
 from messages.pods import FILE, PodUid
-from runtimes.container_logs.directories import LogDirectory
-from runtimes.container_logs.layout import LoggedPod
-from runtimes.container_logs.messages import LOG_KEEPER
-from runtimes.container_runtime import PodContainersAre, RuntimeIsAway
 from tests.support.builders import make_pod
 from tests.support.runtimes.log_files import POD, WrittenLog, as_lines, shown
 from tests.support.runtimes.logging_runtime import LogStage, log_stage

@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
-from messages.pod_runtime import ContainerObserved, ContainersSignalled, SignalContainers
-from messages.pods import PodUid
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     RuntimeFailure,
     RuntimeFailureKind,
     SignalContainer,
     StopContainer,
 )
+from messages.pod_runtime import ContainerObserved, ContainersSignalled, SignalContainers
+from messages.pods import PodUid
+from messages.units import Seconds
 from runtimes.containers.actor import POD_RUNTIME
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure

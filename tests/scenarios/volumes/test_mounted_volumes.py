@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from actors.volumes.keeper import VOLUME_KEEPER
+from actors.volumes.mounts.mount_table import mounts_below
+from actors.volumes.mounts.system_calls import KernelMounts
 from messages.objects import ObjectKind
 from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
@@ -23,8 +25,6 @@ from tests.support.volumes.volume_stage import (
     pod_with,
     volume_stage,
 )
-from volumes.mounts.mount_table import mounts_below
-from volumes.mounts.system_calls import KernelMounts
 
 __all__ = ["mounting"]
 

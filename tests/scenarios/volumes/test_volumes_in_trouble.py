@@ -15,6 +15,8 @@ from typing_extensions import override
 
 from actors.volumes.keeper import VOLUME_KEEPER
 from actors.volumes.keeper_parts import JobOf
+from actors.volumes.making.jobs import VolumeJob, VolumeLane
+from actors.volumes.mounts.mount_table import MountPoint, mounts_of
 from kernel.envelope import InjectedCrashError
 from messages.objects import ObjectKind, ReadVerdict
 from messages.pods import JsonObject
@@ -25,8 +27,6 @@ from tests.support.volumes.volume_stage import (
     pod_with,
     volume_stage,
 )
-from volumes.making.jobs import VolumeJob, VolumeLane
-from volumes.mounts.mount_table import MountPoint, mounts_of
 
 PW = ObjectKind.SECRET
 SECRET = {"name": "s", "secret": {"secretName": "pw"}}

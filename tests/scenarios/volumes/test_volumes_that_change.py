@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from actors.volumes.keeper import VOLUME_KEEPER
+from actors.volumes.making.jobs import VolumeLane
 from messages.objects import ObjectKind, ObjectValue, ReadVerdict
 from messages.pods import Pod
 from messages.tokens import TokenNeeded, TokensAre, WantTokens
 from messages.units import Seconds
 from tests.support.volumes.volume_stage import VolumeStage, pod_with
-from volumes.making.jobs import VolumeLane
 
 PW = ObjectKind.SECRET
 CM = ObjectKind.CONFIG_MAP

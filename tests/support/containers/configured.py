@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 
+from actors.volumes.mounts.empty_dirs import make_on_disk
 from messages.pods import Pod
 from messages.volumes import PodVolume
 from runtimes.cri.configs.container import ContainerCreation, container_config
@@ -26,7 +27,6 @@ from tests.support.builders import make_pod
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.cri_client import CriClient
 from tests.support.containers.images import BUSYBOX
-from volumes.mounts.empty_dirs import make_on_disk
 
 DNS = NodeDns(cluster_servers=("10.96.0.10",), cluster_domain="cluster.local")
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
+from actors.volumes.mounts.mount_table import MountPoint, mounts_below
+from actors.volumes.mounts.system_calls import KernelMounts
 from messages.pods import JsonObject
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.whole_agent import WholeAgent
-from volumes.mounts.mount_table import MountPoint, mounts_below
-from volumes.mounts.system_calls import KernelMounts
 
 TOLD: Final = {"name": "told", "mountPath": "/told"}
 FOLLOWS: Final = (

@@ -9,23 +9,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from files.cgroups.options import CgroupOptions
 from kernel import Key, Port, Runtime
-from messages.node import RuntimeHasNews
-from messages.pod_runtime import (
-    ContainerObserved,
-    DescribeRuntime,
-    RuntimeDescribed,
-    SandboxObserved,
-)
-from messages.pods import Pod
-from messages.units import Seconds
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.cgroups.pod_cgroups import PodCgroups
-from runtimes.container_questions import ContainerQuestion
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     AskContainer,
     CallRuntime,
     ContainerAnswered,
+    ContainerQuestion,
     ContainersAre,
     CreateContainer,
     FollowContainers,
@@ -41,7 +31,17 @@ from runtimes.container_runtime import (
     SandboxContents,
     StartContainer,
 )
+from messages.node import RuntimeHasNews
+from messages.pod_runtime import (
+    ContainerObserved,
+    DescribeRuntime,
+    RuntimeDescribed,
+    SandboxObserved,
+)
+from messages.pods import Pod
+from messages.units import Seconds
 from runtimes.cri.actor import CriRuntime
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.images.actor import ImageKeeper

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel import ChildSpec, SupervisorSpec
-from messages.pods import Pod
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     ContainersAre,
     FollowContainers,
@@ -22,6 +21,7 @@ from runtimes.container_runtime import (
     RuntimeOutcome,
     RuntimeRequest,
 )
+from messages.pods import Pod
 from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.images.image_messages import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS

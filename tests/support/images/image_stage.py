@@ -9,11 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kernel import Runtime
-from messages.events import PostEvent
-from messages.objects import ObjectId, ObjectKind, ObjectValue
-from messages.pods import Pod
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     FindImage,
     ImageFound,
@@ -23,6 +19,10 @@ from runtimes.container_runtime import (
     RuntimeOutcome,
     RuntimeRequest,
 )
+from messages.events import PostEvent
+from messages.objects import ObjectId, ObjectKind, ObjectValue
+from messages.pods import Pod
+from messages.units import Seconds
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.images.image_memory import ImageMemory

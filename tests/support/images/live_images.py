@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kernel import ChildSpec, SupervisorSpec
-from messages.objects import ObjectId, ObjectValue
-from messages.pods import Pod
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     FindImage,
     PullImage,
     RuntimeAnswered,
     RuntimeOutcome,
 )
+from messages.objects import ObjectId, ObjectValue
+from messages.pods import Pod
 from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.image_memory import ImageMemory

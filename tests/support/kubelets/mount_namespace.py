@@ -6,8 +6,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from actors.volumes.mounts.mount_table import MountPoint, mounts_of
 from tests.support.parents import dies_with_us
-from volumes.mounts.mount_table import MountPoint, mounts_of
 
 
 class MountNamespace:

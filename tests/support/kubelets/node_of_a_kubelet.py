@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from actors.volumes.mounts.mount_table import mounts_below
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import NODE_NAME, JoinedAgent, Onlooker
@@ -21,7 +22,6 @@ from tests.support.containers.images import BUSYBOX
 from tests.support.kubelets.csi_driver import CALLS
 from tests.support.kubelets.kubelet import ROOT_DIR, TUNABLES, RealKubelet
 from tests.support.kubelets.mount_namespace import MountNamespace
-from volumes.mounts.mount_table import mounts_below
 
 DRIVER: Final = "disk.example.org"
 STORAGE: Final = "/apis/storage.k8s.io/v1"

@@ -9,6 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from actors.cluster.service_keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from actors.pods.keeper import (
     POD_KEEPER,
@@ -22,7 +23,6 @@ from actors.pods.orders import worker_key
 from actors.pods.records import DropPod, KeepPod, ReadKeptPods
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
 from actors.pods.worker.parts import WorkerPorts
-from actors.services.keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from kernel import (
     AnySpec,
     DynamicMessage,

@@ -10,6 +10,18 @@ from typing_extensions import override
 
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
 from actors.probes.orders import PROBE_KEEPER, PROBERS, prober_key
+from actors.probes.thresholds import begin
+from actors.probes.watching import (
+    DropProbe,
+    FollowProbes,
+    OnlyProbes,
+    ProbeIs,
+    ProbeRemark,
+    ProbesBegan,
+    ProbesToRun,
+    RestProbe,
+    RunProbe,
+)
 from kernel import DynamicSpec, Port, Runtime, Steps, SupervisorSpec, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import ProbeVerdict
@@ -26,18 +38,6 @@ from messages.probing import (
     WantProbes,
 )
 from messages.units import Seconds, Timestamp
-from probes.thresholds import begin
-from probes.watching import (
-    DropProbe,
-    FollowProbes,
-    OnlyProbes,
-    ProbeIs,
-    ProbeRemark,
-    ProbesBegan,
-    ProbesToRun,
-    RestProbe,
-    RunProbe,
-)
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage

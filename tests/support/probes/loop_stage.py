@@ -8,18 +8,20 @@ from typing import Any
 
 from typing_extensions import override
 
-from kernel import Clock, Key, Port, Runtime
-from messages.events import PostEvent
-from messages.pods import Pod
-from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
-from messages.probing import AnswersCounted, AnswersDescribed, DescribeAnswers
-from messages.units import Seconds
-from probes.commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
-from probes.engine import ProbeEngine
-from probes.news import ProbeFact
-from probes.specs import ProbeSpec, probe_of
-from probes.watched import ProbeMemory
-from probes.watching import (
+from actors.probes.command_turns import CommandTurns
+from actors.probes.engine import ProbeEngine
+from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
+from actors.probes.loop_messages import (
+    PROBE_LOOP,
+    Loop,
+    ProbeLoopMemory,
+    ProbeLoopPorts,
+)
+from actors.probes.loop_owner import ProbeLoopOwner
+from actors.probes.news import ProbeFact
+from actors.probes.specs import ProbeSpec, probe_of
+from actors.probes.watched import ProbeMemory
+from actors.probes.watching import (
     FollowProbes,
     ProbeIs,
     ProbesBegan,
@@ -27,23 +29,22 @@ from probes.watching import (
     ProbeTarget,
     RunProbe,
 )
-from runtimes.container_questions import ExecEnded, ExecInContainer
-from runtimes.container_runtime import (
+from kernel import Clock, Key, Port, Runtime
+from messages.container_runtime import (
     AskContainer,
     ContainerAnswered,
     ContainerRuntimeMessage,
+    ExecEnded,
+    ExecInContainer,
     RuntimeFailure,
 )
+from messages.events import PostEvent
+from messages.pods import Pod
+from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import AnswersCounted, AnswersDescribed, DescribeAnswers
+from messages.units import Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.rules import HollowRules
-from runtimes.probing.actor import ProbeLoopOwner
-from runtimes.probing.commands import CommandTurns
-from runtimes.probing.messages import (
-    PROBE_LOOP,
-    Loop,
-    ProbeLoopMemory,
-    ProbeLoopPorts,
-)
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage_for

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from actors.probes.engine import ProbeEngine
+from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
+from actors.probes.names import LookUp
+from actors.probes.news import ExecIsDue, ProbeFact, ProbeNews
+from actors.probes.specs import ProbeHandler, ProbeSpec
+from actors.probes.watched import ProbeMemory, ProbeTarget, WatchedProbe
 from messages.pods import PodUid
 from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes.commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
-from probes.engine import ProbeEngine
-from probes.names import LookUp
-from probes.news import ExecIsDue, ProbeFact, ProbeNews
-from probes.specs import ProbeHandler, ProbeSpec
-from probes.watched import ProbeMemory, ProbeTarget, WatchedProbe
 from tests.support.kernel.clock import EPOCH, ManualClock
 from tests.support.patience import PATIENCE
 

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 
 from typing_extensions import override
 
+from files.cgroups.files import CgroupFiles
+from files.cgroups.mounts import CgroupMounts, V1Hierarchy
 from messages.units import Seconds
-from runtimes.cgroups.files import CgroupFiles
-from runtimes.cgroups.mounts import CgroupMounts, V1Hierarchy
 
 MAX_V1 = str(2**63 - 4096)
 _V1_FILES = {

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 
 from typing_extensions import override
 
+from files.cgroups.options import CgroupOptions
+from files.cgroups.v1_tree import V1Tree
 from kernel import Port
 from messages.changes import Op, PodChange
+from messages.container_runtime import FollowContainers, PodContainersAre, RuntimeIsAway
 from messages.pod_lives import PodLife
 from messages.pod_manager import PodsAre, PodsChanged
 from messages.pods import FILE, Pod, PodUid, SourceName
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.cgroups.pod_cgroups import PodCgroups
-from runtimes.cgroups.v1_tree import V1Tree
-from runtimes.container_runtime import FollowContainers, PodContainersAre, RuntimeIsAway
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from runtimes.cri.messages import ForgetPodsBut
 from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.stage import Stage, stage_of

@@ -15,14 +15,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from kernel import Key, Port
-from messages.pod_runtime import (
-    ContainerObserved,
-    DescribeRuntime,
-    RuntimeDescribed,
-    SandboxObserved,
-)
-from messages.pods import CONTENT_DIGEST, Pod
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     ContainerRuntimeMessage,
     CreateContainer,
@@ -38,6 +31,13 @@ from runtimes.container_runtime import (
     SandboxContents,
     StartContainer,
 )
+from messages.pod_runtime import (
+    ContainerObserved,
+    DescribeRuntime,
+    RuntimeDescribed,
+    SandboxObserved,
+)
+from messages.pods import CONTENT_DIGEST, Pod
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.annotations import PREFIX

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from kernel import Port, Runtime
+from messages.container_runtime import ContainerRuntimeMessage
 from messages.events import PostEvent
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import (
@@ -26,7 +27,6 @@ from messages.pod_runtime import (
 from messages.pods import Pod, PodUid
 from messages.services import ClusterServices
 from messages.units import Seconds
-from runtimes.container_runtime import ContainerRuntimeMessage
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -37,7 +37,7 @@ from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
-from runtimes.hooks.messages import HooksMessage
+from runtimes.lifecycle_hooks.messages import HooksMessage
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.runtimes.hollow_stage import VERSION

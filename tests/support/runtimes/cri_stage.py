@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from files.cgroups.options import CgroupOptions
 from kernel import Port, Threads
 from messages.events import PostEvent
-from runtimes.cgroups.opening import open_cgroups
-from runtimes.cgroups.options import CgroupOptions
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -23,6 +22,7 @@ from runtimes.containers.actor import (
 )
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
+from runtimes.cri.cgroups.opening import open_cgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.disk_lanes import disk_lanes
@@ -32,8 +32,8 @@ from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.grpc_wire import GrpcWire
-from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
-from runtimes.hooks.sockets import LoopSockets
+from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
+from runtimes.lifecycle_hooks.sockets import LoopSockets
 from tests.support.containers.cgroups import make_cgroup
 from tests.support.containers.containerd import Containerd
 from tests.support.kernel.probe import Probe

@@ -9,6 +9,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from kernel import Key, Port, Steps
+from messages.container_runtime import ContainerRuntimeMessage
 from messages.pod_runtime import (
     ContainerState,
     DescribeRuntime,
@@ -19,7 +20,6 @@ from messages.pod_runtime import (
     RuntimeDescribed,
 )
 from messages.pods import Pod
-from runtimes.container_runtime import ContainerRuntimeMessage
 from runtimes.containers.actor import POD_RUNTIME
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.cri.wire import cri_pb2 as cri

@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel import Port, Runtime
-from messages.pod_runtime import (
-    ContainerObserved,
-    DescribeRuntime,
-    RuntimeDescribed,
-    SandboxObserved,
-)
-from messages.pods import JsonObject, Pod
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     ContainersAre,
     CreateContainer,
@@ -31,6 +23,14 @@ from runtimes.container_runtime import (
     RuntimeRequest,
     StartContainer,
 )
+from messages.pod_runtime import (
+    ContainerObserved,
+    DescribeRuntime,
+    RuntimeDescribed,
+    SandboxObserved,
+)
+from messages.pods import JsonObject, Pod
+from messages.units import Seconds
 from runtimes.hollow.actor import (
     HOLLOW_CONTAINERS,
     HollowContainers,

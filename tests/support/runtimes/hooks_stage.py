@@ -11,19 +11,19 @@ from typing_extensions import override
 
 from kernel import InFlight, Key
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     RunSandbox,
     RuntimeAnswered,
     StartContainer,
 )
+from messages.units import Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
-from runtimes.hooks.actions import HookAction
-from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookWork
-from runtimes.hooks.messages import (
+from runtimes.lifecycle_hooks.actions import HookAction
+from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookWork
+from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
     HookEnded,
     HookKind,
@@ -32,7 +32,7 @@ from runtimes.hooks.messages import (
     RunHook,
     ShortenHook,
 )
-from runtimes.hooks.outcomes import HookOutcome, HookSockets
+from runtimes.lifecycle_hooks.outcomes import HookOutcome, HookSockets
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.runtimes.hollow_stage import VERSION, creation, hollow_pod

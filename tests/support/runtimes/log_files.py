@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from actors.logs.cri_lines import LogStream
+from actors.logs.directories import opened
+from actors.logs.layout import LoggedPod, log_directory, log_name, log_path
+from actors.logs.reading import LogQuery, LogReading
+from actors.logs.records import LogText
 from messages.pods import PodUid
 from messages.units import Timestamp
-from runtimes.container_logs.cri_lines import LogStream
-from runtimes.container_logs.directories import opened
-from runtimes.container_logs.layout import LoggedPod, log_directory, log_name, log_path
-from runtimes.container_logs.reading import LogQuery, LogReading
-from runtimes.container_logs.records import LogText
 
 EPOCH = 1_800_000_000
 """When its first line is written: 2027-01-15T08:00:00Z. Each line is a second later."""

@@ -8,17 +8,12 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from actors.logs.keeper import LogKeeper
+from actors.logs.layout import LoggedPod, LogOptions
+from actors.logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
 from kernel import Port
 from messages.container_logs import ContainerLogsDescribed, DescribeContainerLogs
-from messages.pod_lives import DescribePodLives, PodLife, PodLivesDescribed
-from messages.pod_manager import PodFact, PodsAre, Subscribe
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
-from messages.pods import FILE, PodUid
-from messages.units import Seconds, Timestamp
-from runtimes.container_logs.keeper import LogKeeper
-from runtimes.container_logs.layout import LoggedPod, LogOptions
-from runtimes.container_logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CallRuntime,
     ContainersAre,
     FollowContainers,
@@ -30,6 +25,11 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     SandboxContents,
 )
+from messages.pod_lives import DescribePodLives, PodLife, PodLivesDescribed
+from messages.pod_manager import PodFact, PodsAre, Subscribe
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
+from messages.pods import FILE, PodUid
+from messages.units import Seconds, Timestamp
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for

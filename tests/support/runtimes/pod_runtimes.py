@@ -1,4 +1,4 @@
-"""Runtimes of pods under the contract of ``runtimes/api.py``, each with pods that behave on purpose.
+"""Runtimes of pods under the contract of ``messages/pod_runtime.py``, each with pods that behave on purpose.
 
 Another runtime joins by a class like ``ContainersUnderTest`` in ``POD_RUNTIMES``.
 """
@@ -17,6 +17,7 @@ from typing_extensions import override
 from actorlet import ContainerReport, PodProvider, PodReport
 from kernel import Key, Port, Steps
 from kernel.envelope import Crash
+from messages.container_runtime import FollowContainers, RuntimeIsAway
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import (
     ContainerState,
@@ -34,7 +35,6 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodPhase, PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import FollowContainers, RuntimeIsAway
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -46,16 +46,16 @@ from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMem
 from runtimes.hollow.annotations import PREFIX
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
-from runtimes.virtual.actor import VirtualRuntime
-from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
-from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts
+from runtimes.provider.actor import VirtualRuntime
+from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
+from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
+from tests.support.provider.virtual_stage import HandMadeCalls, loaded_of
 from tests.support.runtimes.container_runtimes import IMAGE, NO_IMAGE, RUNS, STUBBORN
 from tests.support.runtimes.hollow_stage import VERSION
-from tests.support.virtual.virtual_stage import HandMadeCalls, loaded_of
 
 T = TypeVar("T")
 
@@ -357,7 +357,7 @@ def _report(life: _Life, now: float) -> PodReport:
 
 
 class VirtualUnderTest(PodRuntimeUnderTest):
-    """``runtimes.virtual`` over a class whose pods are in memory."""
+    """``runtimes.provider`` over a class whose pods are in memory."""
 
     key = Key[Any](VIRTUAL_RUNTIME.path)
     victims = (key,)
@@ -421,7 +421,7 @@ def containers_under_test(
 def virtual_under_test(
     schedule: Steps | None = None,
 ) -> AbstractContextManager[PodRuntimeUnderTest]:
-    """Start ``runtimes.virtual`` for the ``with`` block."""
+    """Start ``runtimes.provider`` for the ``with`` block."""
     return _started(VirtualUnderTest(schedule or Steps()))
 
 

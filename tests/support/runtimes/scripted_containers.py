@@ -17,17 +17,7 @@ from typing_extensions import override
 
 from kernel import Port
 from manifests.restart_rules import AfterExit
-from messages.pod_runtime import (
-    ContainerObserved,
-    ContainerState,
-    DescribeRuntime,
-    RuntimeDescribed,
-    SandboxObserved,
-    SandboxState,
-)
-from messages.pods import PodUid
-from messages.units import Timestamp
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     AskContainer,
     CallRuntime,
     ContainerRuntimeMessage,
@@ -57,8 +47,18 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    DescribeRuntime,
+    RuntimeDescribed,
+    SandboxObserved,
+    SandboxState,
+)
+from messages.pods import PodUid
+from messages.units import Timestamp
 from runtimes.containers.shape import ContainerPart, PodShape, shape_of
-from runtimes.hooks.messages import (
+from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
     HookEnded,
     HookKind,

@@ -10,10 +10,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from manifests.container_hashes import container_hash
-from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
-from messages.pods import JsonObject
-from messages.units import Seconds, Timestamp
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     CreateContainer,
     FindImage,
     LookAtPod,
@@ -30,6 +27,9 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
+from messages.pods import JsonObject
+from messages.units import Seconds, Timestamp
 from runtimes.containers.plan import plan
 from runtimes.containers.shape import shape_of
 from runtimes.containers.situation import Limits, Plan, PodSituation

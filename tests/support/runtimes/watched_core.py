@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from typing_extensions import override
 
+from messages.container_runtime import CreateContainer, RuntimeFailure
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import CreateContainer, RuntimeFailure
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.machine import HollowMachine, Instant
 from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord

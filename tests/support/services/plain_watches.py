@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.services.keeper import SERVICES
+from actors.cluster.service_keeper import SERVICES
 from kernel import Port
 from messages.api import ApiFailure
 from messages.pods import JsonObject

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from actors.services.keeper import (
+from actors.cluster.service_keeper import (
     SERVICE_KEEPER,
     SERVICES,
     ServiceKeeper,

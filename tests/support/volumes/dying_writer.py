@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
+from actors.volumes.atomic_directory import AtomicDirectory
+from actors.volumes.payload import Payload, VolumeFile
 from messages.units import Timestamp
-from volumes.atomic_directory import AtomicDirectory
-from volumes.payload import Payload, VolumeFile
 
 NOON: Final = Timestamp(1_900_000_000.0)
 _CALLS: Final = (

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from volumes.atomic_directory import OLD_STAYS
+from actors.volumes.atomic_directory import OLD_STAYS
 
 _ROOT: Final = Path(__file__).parents[3]
 _PATIENT: Final = OLD_STAYS * 0.8

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
+from actors.volumes.mounts.mount_table import MountPoint
+from actors.volumes.mounts.system_calls import KernelMounts, MountCalls, MountFlag
 from tests.support.containers.needs import CAP_SYS_ADMIN, capabilities
 from tests.support.volumes.sweeping import sweep, sweep_garbage
-from volumes.mounts.mount_table import MountPoint
-from volumes.mounts.system_calls import KernelMounts, MountCalls, MountFlag
 
 
 class RefusingMounts(MountCalls):

@@ -7,8 +7,8 @@ import os
 
 from typing_extensions import override
 
-from volumes.mounts.mount_table import MountPoint
-from volumes.mounts.system_calls import MountCalls, MountFlag
+from actors.volumes.mounts.mount_table import MountPoint
+from actors.volumes.mounts.system_calls import MountCalls, MountFlag
 
 
 class NoMounts(MountCalls):

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from volumes.mounts.mount_table import mounts_below
-from volumes.mounts.system_calls import KernelMounts, MountFlag
+from actors.volumes.mounts.mount_table import mounts_below
+from actors.volumes.mounts.system_calls import KernelMounts, MountFlag
 
 DRIVER: Final = "disk.example.org"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from volumes.payload import Payload, VolumeFile
+from actors.volumes.payload import Payload, VolumeFile
 
 
 def seen_in(volume: Path) -> dict[str, bytes]:

@@ -6,8 +6,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from volumes.mounts.mount_table import mounts_below
-from volumes.mounts.system_calls import KernelMounts
+from actors.volumes.mounts.mount_table import mounts_below
+from actors.volumes.mounts.system_calls import KernelMounts
 
 
 def sweep(place: Path) -> list[str]:

@@ -14,6 +14,9 @@ from actors.volumes.keeper import (
     VolumeKeeperPorts,
 )
 from actors.volumes.keeper_parts import VolumeKeeperMessage
+from actors.volumes.making.maker import VolumeMaker
+from actors.volumes.making.teardown import Teardowns
+from actors.volumes.mounts.system_calls import MountCalls
 from actors.volumes.shown_objects import ShownObjects
 from kernel import Port, SupervisorSpec, isolated
 from kernel.envelope import InjectedCrashError
@@ -31,9 +34,6 @@ from tests.support.kernel.stage import Stage
 from tests.support.pod_lives.plain_objects import PlainObjects
 from tests.support.volumes.no_mounts import NoMounts
 from tests.support.volumes.reading import seen_in
-from volumes.making.maker import VolumeMaker
-from volumes.making.teardown import Teardowns
-from volumes.mounts.system_calls import MountCalls
 
 NODE_MEMORY = 1 << 30
 LOOKS_EVERY = Seconds(60.0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing_extensions import override
 
 from kernel import Backoff, SupervisorSpec, isolated
+from messages.container_runtime import FollowContainers
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import FollowContainers
 from runtimes.containers.actor import POD_RUNTIME, ContainersPorts, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory

@@ -8,10 +8,10 @@ from typing import Any
 from typing_extensions import override
 
 from kernel import AnySpec, Backoff, SupervisorSpec, isolated
+from messages.container_runtime import FollowContainers
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.container_runtime import FollowContainers
 from runtimes.containers.actor import POD_RUNTIME, ContainersPorts, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER

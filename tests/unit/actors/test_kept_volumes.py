@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from actors.volumes.kept_volumes import KeptVolume, Version, VolumesOfPod, answer_of
+from actors.volumes.making.forms import form_of
 from messages.objects import ObjectId, ObjectKind
 from messages.pods import PodUid
-from volumes.making.forms import form_of
 
 DB: Final = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="db")
 OLD, NEW = Version(1, "100"), Version(2, "200")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.services.known_services import KnownServices, service_of
+from actors.cluster.known_services import KnownServices, service_of
 from messages.services import ClusterPort, ClusterService
 from messages.watches import ObjectOp
 from tests.support.services.service_stage import service

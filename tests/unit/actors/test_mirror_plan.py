@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from actors.api_calls import is_outage, pause
 from actors.mirrors.plan import (
     LOOK,
     NAME_BACKOFF,
@@ -23,7 +24,6 @@ from actors.mirrors.plan import (
     may_have_happened,
     next_step,
 )
-from actors.outages import is_outage, pause
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.node import NodeIs, NodeUid
 from messages.pods import API, FILE, HTTP, Pod

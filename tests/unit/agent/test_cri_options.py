@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
-from runtimes.cgroups.options import CgroupDriver, CgroupOptions
+from files.cgroups.options import CgroupDriver, CgroupOptions
 from settings.agent import Settings
 from settings.cgroup_checks import DRIVERS
 from settings.containers import ContainerSettings

@@ -11,9 +11,9 @@ from typing_extensions import override
 from actorlet import NodeReport
 from agent.provider_runtime import first_node
 from messages.units import Seconds
-from runtimes.virtual.calls import ThreadedCalls
-from tests.support.virtual.providers import AbleProvider, ObedientProvider
-from tests.support.virtual.virtual_stage import loaded_of
+from runtimes.provider.calls import ThreadedCalls
+from tests.support.provider.providers import AbleProvider, ObedientProvider
+from tests.support.provider.virtual_stage import loaded_of
 
 
 class AsyncProvider(ObedientProvider):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from actors.pods.record_pages import KeptPod
+from actors.volumes.making.foreign import DriverRecord, ForeignVolume, StageMount
 from agent.takeover_rows import (
     NO_VOLUMES,
     Fate,
@@ -23,7 +24,6 @@ from messages.pod_runtime import ContainerObserved, ContainerState, RuntimePod
 from messages.pods import API, CONTAINER_DIGESTS, FILE, HTTP, Pod, PodUid, SourceName
 from tests.support.builders import make_pod
 from tests.unit.manifests.test_adopting import container, running
-from volumes.making.foreign import DriverRecord, ForeignVolume, StageMount
 
 IMAGE = "registry.example/web:1"
 

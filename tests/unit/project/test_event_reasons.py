@@ -17,10 +17,10 @@ BY_KEYWORD = {"PostEvent", "PodFailure", "Rejected"}
 BY_PLACE = {"Saying": 1, "ConfigNotice": 0, "never_possible": 1, "_warn": 0, "predicate_failure": 0}
 """What is called with the reason of an event at a place of its arguments."""
 ELSEWHERE = {
-    "runtimes/virtual/notices.py": ("_tell", 2),
+    "runtimes/provider/notices.py": ("_tell", 2),
     "runtimes/cri/images/pull_desk.py": ("_say", 2),
     "runtimes/cri/images/garbage_desk.py": ("_say", 0),
-    "runtimes/virtual/examining.py": ("warning", 1),
+    "runtimes/provider/examining.py": ("warning", 1),
 }
 POSTERS = {
     "actors/mirrors/verdicts.py",
@@ -29,14 +29,14 @@ POSTERS = {
     "actors/pods/rollout_keeper.py",
     "actors/pods/status_troubles.py",
     "actors/probes/sayings.py",
-    "actors/services/keeper.py",
+    "actors/cluster/service_keeper.py",
     "actors/volumes/sayings.py",
     "agent/cri_runtime.py",
     "runtimes/containers/telling.py",
     "runtimes/cri/images/garbage_desk.py",
     "runtimes/cri/images/pull_desk.py",
-    "runtimes/probing/actor.py",
-    "runtimes/virtual/notices.py",
+    "actors/probes/loop_owner.py",
+    "runtimes/provider/notices.py",
 }
 """Who makes events. What a new one is called with has to be found by this test, too."""
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 
 from benchmarks.__main__ import PRODUCT
-from tests.support.project.checkout import CONTRACTS, NO_ROOMS, ROOT, TOOL, code, rooms
+from tests.support.project.checkout import (
+    CONTRACTS,
+    NO_ROOMS,
+    ROOT,
+    TOOL,
+    code,
+    modules,
+    rooms,
+)
 
 
 def not_packages(root: Path) -> set[Path]:
@@ -19,6 +28,27 @@ def not_packages(root: Path) -> set[Path]:
 
 
 ROOMS = rooms()
+OF_DOMAINS = {"actors", "runtimes"}
+"""Rooms whose folders are domains. Any other room is one."""
+MOST_LINES = 12_000
+SHARED = {
+    "actors.logs.answers",
+    "actors.logs.cri_lines",
+    "actors.logs.layout",
+    "actors.probes.connections",
+    "actors.probes.http_answers",
+    "actors.probes.http_requests",
+    "actors.probes.names",
+    "actors.probes.thresholds",
+    "actors.probes.watching",
+    "actors.volumes.making.foreign_search",
+    "actors.volumes.mounts.places",
+    "actors.volumes.mounts.propagation",
+    "actors.volumes.mounts.removal",
+    "actors.volumes.mounts.sub_paths",
+    "actors.volumes.mounts.system_calls",
+}
+"""What runtimes import of actors. Everything else between them is a message. The list only gets shorter."""
 
 
 def test_every_room_is_on_one_floor() -> None:
@@ -46,6 +76,34 @@ def test_a_library_for_one_place_is_kept_from_every_other_room(
 ) -> None:
     kept_from = [each for each in CONTRACTS if library in each.get("forbidden_modules", ())]
     assert {room for each in kept_from for room in each["source_modules"]} == ROOMS - knowing
+
+
+def test_runtimes_and_actors_share_no_more_than_this() -> None:
+    found = {
+        each.module
+        for path, module in modules().items()
+        for each in ast.walk(module)
+        if path.startswith("runtimes/") and isinstance(each, ast.ImportFrom) and each.module
+    }
+    assert {each for each in found if each.startswith("actors")} == SHARED
+
+
+def lines_of(domain: str) -> int:
+    """Return how long the modules of a domain are that somebody wrote."""
+    written = [
+        path
+        for path in code(ROOT)
+        if path.is_relative_to(domain) and not path.name.endswith("_pb2.py")
+    ]
+    return sum(len((ROOT / path).read_text().splitlines()) for path in written)
+
+
+def test_no_domain_is_larger_than_a_person_can_read() -> None:
+    inner = [path.parent for room in OF_DOMAINS for path in (ROOT / room).glob("*/__init__.py")]
+    domains = {*ROOMS - OF_DOMAINS, *(each.relative_to(ROOT).as_posix() for each in inner)}
+    sizes = {each: lines_of(each) for each in domains}
+    assert len(sizes) > 20
+    assert {each: size for each, size in sizes.items() if size > MOST_LINES} == {}
 
 
 def test_the_benchmarks_compile_every_room_before_they_measure_a_start() -> None:

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from files.cgroups.options import CgroupOptions
 from messages.pods import Pod
-from runtimes.cgroups.container_limits import (
+from runtimes.cri.cgroups.container_limits import (
     CgroupFacts,
     LinuxResources,
     ResourcesRefused,
     container_resources,
     sandbox_resources,
 )
-from runtimes.cgroups.options import CgroupOptions
 from tests.support.builders import make_pod
 
 GIB = 2**30

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from files.cgroups.limits import CgroupLimits
+from files.cgroups.options import CgroupOptions
 from manifests.qos import QosClass
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.cgroups.pod_limits import (
-    CgroupLimits,
+from runtimes.cri.cgroups.pod_limits import (
     limits_of_all_pods,
     limits_of_levels,
     limits_of_pod,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from files.cgroups.limits import CgroupLimits
+from files.cgroups.options import CgroupDriver, CgroupOptions
+from files.cgroups.slices import properties_of
+from files.cgroups.systemd_tree import SystemdTree, run_systemctl
+from files.cgroups.v2_tree import V2Tree
 from messages.pods import Pod
-from runtimes.cgroups.options import CgroupDriver, CgroupOptions
-from runtimes.cgroups.pod_cgroups import PodCgroups
-from runtimes.cgroups.pod_limits import CgroupLimits
-from runtimes.cgroups.slices import properties_of
-from runtimes.cgroups.systemd_tree import SystemdTree, run_systemctl
-from runtimes.cgroups.v2_tree import V2Tree
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from tests.support.builders import make_pod
 from tests.support.runtimes.cgroup_model import CgroupModel
 

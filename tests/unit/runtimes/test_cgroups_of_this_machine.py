@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from files.cgroups.files import KernelFiles
+from files.cgroups.mounts import CgroupMounts, mounts_in
+from files.cgroups.options import CgroupDriver, CgroupOptions
+from files.cgroups.v2_tree import V2Tree
 from messages.pods import Pod
-from runtimes.cgroups.files import KernelFiles
-from runtimes.cgroups.mounts import CgroupMounts, mounts_in
-from runtimes.cgroups.opening import open_cgroups, page_sizes_of
-from runtimes.cgroups.options import CgroupDriver, CgroupOptions
-from runtimes.cgroups.pod_cgroups import CgroupPlace, PodCgroups
-from runtimes.cgroups.v2_tree import V2Tree
+from runtimes.cri.cgroups.opening import open_cgroups, page_sizes_of
+from runtimes.cri.cgroups.pod_cgroups import CgroupPlace, PodCgroups
 from tests.support.builders import make_pod
 
 MIB = 2**20

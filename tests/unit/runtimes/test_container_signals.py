@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runtimes.cgroups.container_signals import (
+from runtimes.cri.cgroups.container_signals import (
     SignalOutcome,
     cgroups_of_process,
     is_in_container,

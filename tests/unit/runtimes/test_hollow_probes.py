@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from actors.probes.specs import probe_of
+from actors.probes.watching import OnlyProbes, ProbeIs, ProbeTarget, RestProbe, RunProbe
+from messages.container_runtime import CallRuntime, RunSandbox, StartContainer, StopSandbox
 from messages.probes import ProbeKey, ProbeKind, ProbeResult
 from messages.units import Seconds, Timestamp
-from probes.specs import probe_of
-from probes.watching import OnlyProbes, ProbeIs, ProbeTarget, RestProbe, RunProbe
-from runtimes.container_runtime import CallRuntime, RunSandbox, StartContainer, StopSandbox
 from runtimes.hollow.annotations import PREFIX
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.machine import Instant

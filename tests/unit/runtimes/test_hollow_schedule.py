@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from messages.container_runtime import PodIdentity, RunSandbox, RuntimeFailure
 from messages.pods import PodUid
 from messages.units import Seconds, Timestamp
-from runtimes.container_runtime import PodIdentity, RunSandbox, RuntimeFailure
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending, ImageBehaviour
 from runtimes.hollow.images import Images
 from runtimes.hollow.machine import HollowMachine, Instant

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import pytest
 
+from messages.container_runtime import PullImage, RunSandbox, StartContainer, StopContainer
 from messages.pod_runtime import ContainerObserved, ProbeVerdict
 from messages.units import Seconds
-from runtimes.container_runtime import PullImage, RunSandbox, StartContainer, StopContainer
 from runtimes.containers.hook_notes import LONGEST_POST_START, HookKey, HookRun
 from runtimes.containers.plan import plan, plan_removal, plan_stop
 from runtimes.containers.shape import shape_of
 from runtimes.containers.situation import Flight, Plan
-from runtimes.hooks.messages import HookKind
+from runtimes.lifecycle_hooks.messages import HookKind
 from tests.support.builders import make_pod
 from tests.support.runtimes.situations import (
     NOW,

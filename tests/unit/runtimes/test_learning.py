@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from messages.pod_runtime import ContainerState, SandboxState
-from messages.pods import PodUid
-from messages.units import Seconds
-from runtimes.container_runtime import (
+from messages.container_runtime import (
     PodContainersAre,
     RemoveContainer,
     ResizeContainer,
@@ -20,6 +17,9 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from messages.pod_runtime import ContainerState, SandboxState
+from messages.pods import PodUid
+from messages.units import Seconds
 from runtimes.containers.contents import with_container
 from runtimes.containers.exits import note_vanished
 from runtimes.containers.learning import learn

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from manifests.container_hashes import container_hash
+from messages.container_runtime import CreateContainer, RunSandbox, StopContainer
 from messages.pod_runtime import ContainerWait, ProbeVerdict
 from messages.units import Seconds, Timestamp
-from runtimes.container_runtime import CreateContainer, RunSandbox, StopContainer
 from runtimes.containers.notes import ContainerNotes, CrashNotes, ImageNotes
 from runtimes.containers.plan import plan
 from runtimes.containers.situation import SANDBOX, Flight, Limits, Plan

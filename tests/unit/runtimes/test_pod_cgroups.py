@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from files.cgroups.options import CgroupOptions
+from files.cgroups.v1_tree import V1Tree
+from files.cgroups.v2_tree import V2Tree
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.cgroups.container_limits import CgroupFacts
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.cgroups.pod_cgroups import CgroupPlace, PodCgroups
-from runtimes.cgroups.v1_tree import V1Tree
-from runtimes.cgroups.v2_tree import V2Tree
+from runtimes.cri.cgroups.container_limits import CgroupFacts
+from runtimes.cri.cgroups.pod_cgroups import CgroupPlace, PodCgroups
 from tests.support.builders import make_pod
 from tests.support.runtimes.cgroup_model import CgroupModel
 

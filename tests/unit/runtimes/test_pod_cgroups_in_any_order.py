@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from files.cgroups.options import CgroupOptions
+from files.cgroups.v1_tree import V1Tree
+from files.cgroups.v2_tree import V2Tree
 from messages.pods import Pod
-from runtimes.cgroups.options import CgroupOptions
-from runtimes.cgroups.pod_cgroups import PodCgroups
-from runtimes.cgroups.v1_tree import V1Tree
-from runtimes.cgroups.v2_tree import V2Tree
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from tests.support.builders import make_pod
 from tests.support.runtimes.cgroup_model import CgroupModel
 

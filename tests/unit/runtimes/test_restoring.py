@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from messages.container_runtime import PodIdentity, SandboxContents
 from messages.pod_runtime import (
     ContainerObserved,
     ContainerState,
@@ -13,7 +14,6 @@ from messages.pod_runtime import (
 )
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds, Timestamp
-from runtimes.container_runtime import PodIdentity, SandboxContents
 from runtimes.containers.contents import Contents
 from runtimes.containers.restoring import restored_shape, written_grace
 

@@ -10,9 +10,9 @@ import pytest
 from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pod_runtime import NO_MARK, RunPod
 from messages.pods import Pod
-from runtimes.virtual.environment import environment_with
-from runtimes.virtual.memory import RuntimeContext, VirtualMemory
-from runtimes.virtual.pods import VirtualPod
+from runtimes.provider.environment import environment_with
+from runtimes.provider.memory import RuntimeContext, VirtualMemory
+from runtimes.provider.pods import VirtualPod
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 

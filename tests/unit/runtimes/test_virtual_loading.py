@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from runtimes.virtual.loading import ProviderLoadError, attached, load_provider
-from runtimes.virtual.memory import RuntimeContext, VirtualMemory
-from runtimes.virtual.plan import Abilities
+from runtimes.provider.loading import ProviderLoadError, attached, load_provider
+from runtimes.provider.memory import RuntimeContext, VirtualMemory
+from runtimes.provider.plan import Abilities
 from tests.support.kernel.probe import Probe
 
 METHODS = """

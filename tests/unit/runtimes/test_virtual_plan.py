@@ -9,8 +9,8 @@ import pytest
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import JsonObject, PodPhase
 from messages.units import Seconds, Timestamp
-from runtimes.virtual.following import FollowedPod
-from runtimes.virtual.plan import (
+from runtimes.provider.following import FollowedPod
+from runtimes.provider.plan import (
     Abilities,
     CallProvider,
     Rest,
@@ -19,7 +19,7 @@ from runtimes.virtual.plan import (
     next_virtual_step,
     pause_after,
 )
-from runtimes.virtual.pods import Method, VirtualPod
+from runtimes.provider.pods import Method, VirtualPod
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 

@@ -13,9 +13,9 @@ from actorlet import ContainerReport, NodeReport, PodReport
 from messages.pod_runtime import ContainerState, RuntimeNode
 from messages.pods import TERMINAL_PHASES, PodPhase
 from messages.units import Timestamp
-from runtimes.virtual.following import FollowedPod, ended_unseen, followed, phase_of_report
-from runtimes.virtual.node_reports import UNTOLD, sound_node
-from runtimes.virtual.reports import Nonsense, sound_report, sound_reports
+from runtimes.provider.following import FollowedPod, ended_unseen, followed, phase_of_report
+from runtimes.provider.node_reports import UNTOLD, sound_node
+from runtimes.provider.reports import Nonsense, sound_report, sound_reports
 from tests.support.builders import make_pod
 
 NOW = Timestamp(1000.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue
-from runtimes.virtual.texts import HIDDEN, cut, without_values
+from runtimes.provider.texts import HIDDEN, cut, without_values
 
 
 def objects(kind: ObjectKind, **data: bytes) -> dict[ObjectId, ObjectValue]:

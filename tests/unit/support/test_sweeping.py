@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from actors.volumes.mounts.mount_table import mounts_below
+from actors.volumes.mounts.system_calls import KernelMounts, MountFlag
 from tests.support.volumes.sweeping import sweep_garbage
-from volumes.mounts.mount_table import mounts_below
-from volumes.mounts.system_calls import KernelMounts, MountFlag
 
 
 def test_what_is_mounted_in_garbage_is_unmounted_and_nothing_beside_it(

@@ -31,7 +31,7 @@ def test_no_actor_and_nothing_that_reads_the_disk_is_pure(product: Modules) -> N
     pure = product.pure()
     assert "actors/mirrors/plan.py" in pure
     assert "actors/pod_manager.py" not in pure
-    assert "volumes/mounts/places.py" not in pure
+    assert "actors/volumes/mounts/places.py" not in pure
 
 
 def reasons(checkout: Path, **texts: str) -> dict[str, str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from messages.container_runtime import PodIdentity
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import PodUid
 from messages.units import Timestamp
-from runtimes.container_runtime import PodIdentity
 from runtimes.cri.inventory import ContainerSeen, CriInventory, SandboxSeen, Seen
 from runtimes.cri.wire import cri_pb2 as cri
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtimes.container_runtime import RuntimeFailureKind
+from messages.container_runtime import RuntimeFailureKind
 from runtimes.cri.operations.outcomes import failure_of, is_away
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 

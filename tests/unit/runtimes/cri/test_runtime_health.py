@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from files.cgroups.limits import CgroupLimits
+from files.cgroups.timed_tree import TimedTree
+from files.cgroups.v1_tree import V1Tree
 from kernel import carried_out
 from messages.units import Seconds, Timestamp
-from runtimes.cgroups.pod_limits import CgroupLimits
-from runtimes.cgroups.timed_tree import TimedTree
-from runtimes.cgroups.v1_tree import V1Tree
 from runtimes.cri.configs.node import RuntimeFeatures
 from runtimes.cri.figures import CallFigures, CallMade, CgroupFigures, PlegFigures
 from runtimes.cri.health import node_of, pleg_trouble, trouble_of

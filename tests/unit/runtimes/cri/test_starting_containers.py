@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from files.cgroups.options import CgroupOptions
 from kernel import Delay, Operation, carried_out
 from messages.pod_runtime import ContainerObserved, ContainerState
-from runtimes.cgroups.opening import open_cgroups
-from runtimes.cgroups.options import CgroupOptions
+from runtimes.cri.cgroups.opening import open_cgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.containers import LOOKS_AT_A_START, start

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from messages.container_runtime import RuntimeFailureKind
 from messages.pods import Pod
-from runtimes.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.hostname import kernel_hostname, pod_hostname
 from runtimes.cri.configs.hosts_file import hosts_content, node_hosts_file
 from runtimes.cri.configs.refusals import ConfigRefusedError

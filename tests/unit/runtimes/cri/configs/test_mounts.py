@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from messages.container_runtime import RuntimeFailureKind
 from messages.pods import Pod
 from messages.volumes import PodVolume
-from runtimes.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.mounts import ContainerMounts, container_mounts
 from runtimes.cri.configs.node import CriNode, HandlerFeatures
 from runtimes.cri.configs.refusals import ConfigRefusedError

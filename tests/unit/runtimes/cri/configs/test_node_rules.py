@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from messages.container_runtime import RuntimeFailureKind
 from messages.pods import Pod
-from runtimes.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.node import CriNode, RuntimeFeatures
 from runtimes.cri.configs.profiles import apparmor_profile, old_apparmor_name, seccomp_profile
 from runtimes.cri.configs.refusals import ConfigRefusedError

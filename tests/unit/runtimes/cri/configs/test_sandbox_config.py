@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtimes.container_runtime import RuntimeFailureKind
+from messages.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sandbox import sandbox_config, sandbox_notices

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from messages.container_runtime import RuntimeFailureKind
 from messages.pods import PodUid
-from runtimes.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.node import CriNode, HandlerFeatures, RuntimeFeatures
 from runtimes.cri.configs.refusals import ConfigRefusedError

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from actors.volumes.mounts.places import VolumePlace
+from actors.volumes.mounts.sub_paths import SubPath
+from messages.container_runtime import RuntimeFailureKind
 from messages.volumes import PodVolume
-from runtimes.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.mounts import ContainerMounts, container_mounts
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigRefusedError
@@ -16,8 +18,6 @@ from runtimes.cri.configs.volume_mounts import MountSituation
 from runtimes.cri.disk.tasks import BindSubPath, CheckPropagation, MakeLogDirectory
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod
-from volumes.mounts.places import VolumePlace
-from volumes.mounts.sub_paths import SubPath
 
 NODE = CriNode(name="node", root_dir="/r")
 POD = make_pod(

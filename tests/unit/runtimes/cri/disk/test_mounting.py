@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from actors.volumes.mounts.places import VolumePlace
+from actors.volumes.mounts.sub_paths import SubPath
+from actors.volumes.mounts.system_calls import KernelMounts, MountFlag
 from runtimes.cri.disk.mounting import bind_part, check_propagation
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.disk.tasks import BindSubPath, CheckPropagation
 from tests.support.volumes.mounting import RefusingMounts
-from volumes.mounts.places import VolumePlace
-from volumes.mounts.sub_paths import SubPath
-from volumes.mounts.system_calls import KernelMounts, MountFlag
 
 
 @pytest.fixture

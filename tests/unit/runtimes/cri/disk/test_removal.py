@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from actors.volumes.mounts.removal import remove_pod_files
 from runtimes.cri.disk.removal import forget_pod_files
-from volumes.mounts.removal import remove_pod_files
 
 
 @pytest.fixture

@@ -1,0 +1,124 @@
+"""What ProbeLoopOwner hears, whom it talks to, what it works with, and what outlives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias
+
+from actors.probes.command_turns import CommandTurns
+from actors.probes.news import ProbeFact
+from actors.probes.specs import ProbeSpec
+from actors.probes.watched import ProbeMemory
+from actors.probes.watching import ProbesBegan, ProbesToRun, ProbeTarget, RunProbe
+from kernel import Clock, Key, Port
+from messages.container_runtime import ContainerAnswered, ContainerRuntimeMessage
+from messages.events import PostEvent
+from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from messages.probing import AnswersCounted
+from messages.units import Seconds
+
+
+class LoopFailedError(Exception):
+    """The loop of the probes has a bug."""
+
+
+class Loop(Protocol):
+    """What carries out probes on a thread of its own, from when it is made. ``close`` alone waits."""
+
+    def watch(
+        self,
+        key: ProbeKey,
+        spec: ProbeSpec,
+        target: ProbeTarget,
+        initial: ProbeResult | None = None,
+    ) -> None:
+        """Carry this probe out from now on."""
+        ...
+
+    def forget(self, key: ProbeKey) -> None:
+        """Do not carry it out any more."""
+        ...
+
+    def note(
+        self, key: ProbeKey, run: int, outcome: ProbeOutcome, took: Seconds | None = None
+    ) -> None:
+        """Take in how a command ended, and how long it ran."""
+        ...
+
+    def close(self) -> None:
+        """End."""
+        ...
+
+
+class MakeLoop(Protocol):
+    """Makes a loop that goes on with what is in ``memory``. It calls both functions on its own thread."""
+
+    def __call__(
+        self,
+        memory: ProbeMemory,
+        tell: Callable[[Sequence[ProbeFact]], None],
+        ended: Callable[[BaseException], None],
+        clock: Clock,
+    ) -> Loop:
+        """Return the loop, which runs."""
+        ...
+
+
+class CommandRef(NamedTuple):
+    """Which command an answer is about."""
+
+    run: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopTold:
+    """What the loop tells."""
+
+    facts: tuple[ProbeFact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopEnded:
+    """The loop has failed: there is a bug in it."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandOverdue:
+    """Timer: nobody has answered how a command ended."""
+
+    run: int
+
+
+ProbeLoopMessage: TypeAlias = (
+    ProbesToRun | ContainerAnswered | LoopTold | LoopEnded | CommandOverdue
+)
+
+PROBE_LOOP = Key[ProbeLoopMessage]("probe-loop")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeLoopPorts:
+    """Whom it talks to."""
+
+    containers: Port[ContainerRuntimeMessage] | None
+    """Who runs commands in containers; None where nobody does."""
+    me: Port[ProbeLoopMessage]
+    """Its own address, which outlives a crash: where answers go."""
+    events: Port[PostEvent] | None = None
+    """Who posts events; None if the agent belongs to no cluster."""
+    node_name: str = ""
+
+
+@dataclass(slots=True)
+class ProbeLoopMemory:
+    """What outlives a life of ProbeLoopOwner. One life at a time uses it."""
+
+    turns: CommandTurns
+    loop: ProbeMemory = field(default_factory=ProbeMemory)
+    wishes: dict[ProbeKey, RunProbe] = field(default_factory=dict)
+    rested: dict[ProbeKey, AnswersCounted] = field(default_factory=dict)
+    """What was counted of probes before they rested. Counts only grow as long as there is the probe."""
+    followers: dict[Port[ProbesBegan], None] = field(default_factory=dict)

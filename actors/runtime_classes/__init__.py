@@ -1,1 +1,0 @@
-"""The RuntimeClasses of the cluster, for those who run containers."""

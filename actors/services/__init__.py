@@ -1,1 +1,0 @@
-"""The Services of the cluster, for the variables of containers."""

@@ -1,0 +1,85 @@
+"""What is said about hooks: to carry one out, to have less time for it, and how it ended.
+
+Whoever hears ``HooksMessage`` answers each ``RunHook`` by one ``HookEnded``, at its deadline at the latest,
+over its own crashes too. A hook is told by its ``HookRef``, and carried out once: the same ``RunHook`` once
+more changes nothing while that one is in progress, and is answered as before when it has ended. So who
+asked may ask again after a crash, of whomever. ``ForgetHook`` ends that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+from manifests.durations import format_duration
+from messages.pods import PodUid
+from messages.port import Port
+from messages.units import Seconds
+from runtimes.lifecycle_hooks.actions import HookAction
+
+
+class HookKind(StrEnum):
+    """When a hook is called."""
+
+    POST_START = "postStart"
+    PRE_STOP = "preStop"
+
+
+class HookRef(NamedTuple):
+    """One hook of one instance of a container. It is called once, so this tells it from all others."""
+
+    uid: PodUid
+    container_id: str
+    kind: HookKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookEnded:
+    """Answers one ``RunHook``."""
+
+    ref: HookRef
+    failure: str = ""
+    """Why it failed, for people; empty if it succeeded. Never contains confidential values: neither what a
+    command wrote nor what a page says."""
+    remark: str = ""
+    """What people should know of a hook that succeeded: HTTPS was answered by plain HTTP, say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHook:
+    """Carry out a hook of a container that runs."""
+
+    ref: HookRef
+    action: HookAction
+    within: Seconds
+    """From now on. What takes longer is given up, and has failed."""
+    reply_to: Port[HookEnded]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortenHook:
+    """Give a hook in progress less time than it had; it never gets more. With 0 it is given up now."""
+
+    ref: HookRef
+    within: Seconds
+    """From now on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetHook:
+    """Nobody asks for a hook any more. One that is in progress is given up, and nothing is told of it."""
+
+    ref: HookRef
+
+
+SHORTENED: Final = "given up, since there is less time for it than there was"
+
+
+def given_up(within: Seconds) -> str:
+    """Return why a hook failed that took too long."""
+    return f"given up after {format_duration(Seconds(round(within, 3)))}"
+
+
+HooksMessage: TypeAlias = RunHook | ShortenHook | ForgetHook
+"""What is heard by whoever carries out hooks."""

@@ -1,0 +1,193 @@
+"""What observations say of one pod, and what others are told of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from messages.objects import ObjectId, ObjectValue
+from messages.pod_runtime import (
+    ContainerHistory,
+    ContainerState,
+    ForgetPod,
+    PodObserved,
+    PodTrouble,
+    RunPod,
+    RuntimePod,
+    SandboxObserved,
+    SandboxState,
+)
+from messages.pods import Pod, PodPhase, PodUid
+from messages.units import Timestamp
+from runtimes.provider.following import (
+    FollowedPod,
+    followed,
+    goes_back,
+    phase_of_report,
+    waiting_containers,
+    with_variables,
+)
+from runtimes.provider.pod_provider import PodReport
+from runtimes.provider.pods import UNFOLLOWED, VirtualPod
+from runtimes.provider.reports import Nonsense
+from runtimes.provider.texts import without_values
+
+
+@dataclass(frozen=True, slots=True)
+class ReportNews:
+    """What an observation brought."""
+
+    complaints: tuple[str, ...] = ()
+    """What is wrong with the report, and was not said before."""
+    started: tuple[str, ...] = ()
+    """Containers that run now, and did not when they were observed before."""
+    ended: tuple[str, ...] = ()
+    """The same of those that have ended."""
+
+    def without_steps(self) -> ReportNews:
+        """Return what is wrong alone."""
+        return ReportNews(self.complaints)
+
+
+def take_report(
+    it: VirtualPod, report: PodReport | Nonsense | None, now: Timestamp, moment: float
+) -> ReportNews:
+    """Note what the newest observation says of it. None: nothing."""
+    if isinstance(report, PodReport) and it.is_new_run and _has_ended(report):
+        report = None
+    it.is_told = report is not None
+    if report is None:
+        it.missing_since = moment if it.missing_since is None else it.missing_since
+        return ReportNews()
+    it.missing_since = None
+    if isinstance(report, Nonsense):
+        return ReportNews(_not_said(it, (report.sentence,)))
+    if back := _is_older_than_shown(it, report):
+        return ReportNews(_not_said(it, (back,)))
+    it.is_new_run = False
+    if it.pod is None:
+        it.pod = pod_of_report(it.uid, report)
+    before = it.state
+    told = _hidden(report, it.objects)
+    result = followed(it.pod, told, before, now, it.restarts_before, it.spec_run)
+    it.state = with_variables(result.pod, before, it.used)
+    return ReportNews(
+        _not_said(it, result.complaints),
+        _newly(ContainerState.RUNNING, before, it.state),
+        _newly(ContainerState.EXITED, before, it.state),
+    )
+
+
+def _is_older_than_shown(it: VirtualPod, report: PodReport) -> str | None:
+    """Return in words that the first report that an agent gets of a pod is older than what it shows."""
+    if it.state is not None or it.may_be_there or not isinstance(it.command, RunPod):
+        return None
+    is_running = it.command.pod.phase == PodPhase.RUNNING.value
+    return goes_back(PodPhase.RUNNING, phase_of_report(report)) if is_running else None
+
+
+def observation(it: VirtualPod, more: tuple[PodTrouble, ...]) -> PodObserved:
+    """Return all that is known of it. ``more`` are troubles that concern all pods."""
+    state = it.state
+    own = (it.trouble, state.trouble if state is not None else None)
+    cannot = (PodTrouble(reason=UNFOLLOWED, message=each) for each in it.unfollowed)
+    return PodObserved(
+        uid=it.uid,
+        mark=it.effective,
+        sandbox=_sandbox(it, state) if state is not None else None,
+        containers=state.containers if state is not None else _not_started(it),
+        troubles=(*(each for each in own if each is not None), *cannot, *more),
+        phase=state.phase if state is not None else PodPhase.PENDING,
+    )
+
+
+def nothing_left(command: ForgetPod) -> PodObserved:
+    """Return what is told once a pod was forgotten."""
+    return PodObserved(uid=command.uid, mark=command.mark)
+
+
+def _not_started(it: VirtualPod) -> Mapping[str, ContainerHistory]:
+    """Return the containers of a pod that is to run, and that nothing is known of."""
+    return waiting_containers(it.command.pod) if isinstance(it.command, RunPod) else {}
+
+
+def _sandbox(it: VirtualPod, state: FollowedPod) -> SandboxObserved:
+    return SandboxObserved(
+        id=f"virtual://{it.uid}",
+        attempt=0,
+        state=SandboxState.NOT_READY if state.has_ended else SandboxState.READY,
+        created_at=state.since,
+        ips=(state.ip,) if state.ip else (),
+    )
+
+
+def pod_of_report(uid: PodUid, report: PodReport) -> Pod:
+    """Return what is known of a pod that the provider alone knows."""
+    metadata = {"uid": uid, "namespace": report.namespace, "name": report.name}
+    pod = Pod.of({"metadata": metadata, "spec": {}})
+    return replace(pod, source=report.source)
+
+
+def runtime_pod(uid: PodUid, report: PodReport, it: VirtualPod | None) -> RuntimePod:
+    """Return the entry of a pod in the list of all pods."""
+    pod = it.pod if it is not None and it.pod is not None else pod_of_report(uid, report)
+    state = it.state if it is not None else None
+    running = running_containers(state)
+    return RuntimePod(
+        uid=uid,
+        namespace=pod.namespace,
+        name=pod.name,
+        source=pod.source,
+        is_running=not _has_ended(report),
+        started_at=state.since if state is not None else None,
+        running_containers=running,
+    )
+
+
+def running_containers(state: FollowedPod | None) -> int:
+    """Return how many containers run."""
+    if state is None:
+        return 0
+    return sum(
+        each.current is not None and each.current.state is ContainerState.RUNNING
+        for each in state.containers.values()
+    )
+
+
+def _has_ended(report: PodReport) -> bool:
+    return phase_of_report(report) in {PodPhase.SUCCEEDED, PodPhase.FAILED}
+
+
+def _not_said(it: VirtualPod, complaints: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the complaints that were not in the last report, and remember all of this one."""
+    news = tuple(each for each in complaints if each not in it.said)
+    it.said = frozenset(complaints)
+    return news
+
+
+def _hidden(report: PodReport, objects: Mapping[ObjectId, ObjectValue]) -> PodReport:
+    if not objects:
+        return report
+    containers = {
+        name: replace(each, message=without_values(each.message, objects))
+        for name, each in report.containers.items()
+    }
+    message = without_values(report.message, objects)
+    return replace(report, message=message, containers=containers)
+
+
+def _newly(
+    wanted: ContainerState, before: FollowedPod | None, after: FollowedPod
+) -> tuple[str, ...]:
+    def instance(state: FollowedPod | None, name: str) -> tuple[int, ContainerState] | None:
+        history = state.containers.get(name) if state is not None else None
+        current = history.current if history is not None else None
+        return (current.attempt, current.state) if current is not None else None
+
+    return tuple(
+        name
+        for name in after.containers
+        if (found := instance(after, name)) != instance(before, name)
+        and found is not None
+        and found[1] is wanted
+    )
