@@ -18,7 +18,7 @@ class FollowersMemory:
     told: NodeFact | None = None
     """What the followers of the Node were told last."""
     is_telling: bool = False
-    """They are being told it. A life that finds this follows on a crash over that."""
+    """They, or a new one, are being told it. A life that finds this follows on a crash over that."""
     of_registrar: dict[Port[RegistrarLives], None] = field(default_factory=dict)
 
 
@@ -45,7 +45,9 @@ class Followers:
             return
         self._memory.of_node[subscription.subscriber] = None
         if self._memory.told is not None:
+            before, self._memory.is_telling = self._memory.is_telling, True
             subscription.subscriber.tell(self._memory.told)
+            self._memory.is_telling = before
 
     def tell(self, fact: NodeFact) -> bool:
         """Tell the followers of the Node about ``fact``. Return False, and tell nothing, if they know it."""

@@ -21,8 +21,8 @@ from messages.pod_runtime import (
 from messages.pods import Pod
 from tests.support.canary import hidden
 from tests.support.containers.fixtures import REAL
-from tests.support.crash_matrix import Schedule
 from tests.support.kernel.probe import Probe
+from tests.support.kernel.schedule import Schedule
 from tests.support.runtimes.cri_under_test import real_containers_under_test
 from tests.support.runtimes.pod_runtimes import POD_RUNTIMES, PodRuntimeUnderTest, pod_that
 

@@ -1,23 +1,43 @@
-"""Crashes amid the work of an actor: when it has told some of what it tells, and the rest is lost."""
+"""Crashes amid the work of an actor: it has done some of what a message asks for, and the rest is lost."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 import pytest
+from typing_extensions import override
 
 from kernel.cell import Cell
 from kernel.current import current_incarnation
+from kernel.envelope import Crash, Envelope, Fence, KernelMessage, LifeOfActor, title_of
 from kernel.incarnation import Incarnation
+from kernel.later import Later
+from kernel.operations import Operations, StepEnded
+from tests.environment.told_once import TOLD_ONCE
 from tests.support.cri.fake_wire import FAKE_CRI
 
-ONCE_IN: Final = 60.0
-"""Seconds. What crashes an actor twice is taken for the cause, and isolated: that is another story."""
+ONCE_IN: Final = 5.0
+"""Seconds in which its next life does what an actor crashed over. What crashes an actor twice is taken for
+the cause, and isolated: that is another story."""
 OUTSIDE: Final = frozenset({FAKE_CRI.path})
 """Actors that belong to the world of the agent."""
+
+
+class How(StrEnum):
+    """Where in its work an actor crashes."""
+
+    UNHANDLED = "instead of a message"
+    UNTOLD = "before it tells one"
+    TOLD = "after it told one"
+    HANDLED = "after a message, with all that it did"
+
+
+AT_MESSAGES: Final = frozenset({How.UNHANDLED, How.HANDLED})
 
 
 class CrashedAmidError(BaseException):
@@ -29,8 +49,8 @@ class _Armed:
     """A crash that is to come."""
 
     left: int
-    """Messages until then."""
-    is_told: bool
+    """Messages until then: those that it handles, or those that it tells."""
+    how: How
     victim: str
 
     def is_of(self, actor: str) -> bool:
@@ -39,8 +59,10 @@ class _Armed:
 
 
 class CrashesAmid:
-    """Crashes an actor, or whichever does, that tells the n-th message from now on: before it has told it,
-    or after.
+    """Crashes an actor, or whichever does, that handles or tells the n-th message from now on.
+
+    What is told once is not lost: its receiver crashes over the first thing that it tells then. A step of an
+    operation that has ended is a message, too; who crashes instead of it crashes in the operation.
 
     ``now`` returns seconds. What the outside is asked for is carried out whole.
     """
@@ -51,39 +73,68 @@ class CrashesAmid:
         self._armed: list[_Armed] = []
         self.when_crashed: Callable[[str], None] = lambda _: None
         """Is told the name of an actor that is about to crash."""
-        tell = Cell.tell
+        tell, handle, drive = Cell.tell, Incarnation._handle, Operations._drive
 
-        def counted(cell: Cell[Any], message: Any, /) -> None:
-            due = self._due() if self._armed and cell.key.path not in OUTSIDE else None
-            if due is None or due.is_told:
+        def telling(cell: Cell[Any], message: Any, /) -> None:
+            is_inside = self._armed and cell.key.path not in OUTSIDE
+            due = self._due({How.UNTOLD, How.TOLD}) if is_inside else None
+            if due is None or due.how is How.TOLD:
                 tell(cell, message)
             if due is not None:
-                self._crash()
+                self.crash()
 
-        patched.setattr(Cell, "tell", counted)
+        def handling(life: Incarnation, item: object) -> bool:
+            is_counted = self._armed and not isinstance(item, Envelope | Fence | Crash | StepEnded)
+            due = self._due(AT_MESSAGES) if is_counted else None
+            return handle(life, item if due is None else _Fatal(item, due.how, self))
 
-    def arm(self, left: int, *, is_told: bool, victim: str = "") -> None:
-        """Have ``victim`` crash when it tells the ``left``-th message from now, which it still tells or not.
+        def driving(engine: Operations[Any], running: Any, go: Callable[[], object]) -> None:
+            due = self._due(AT_MESSAGES) if self._armed else None
+            drive(engine, running, self.crash if due and due.how is How.UNHANDLED else go)
+            if due is not None:
+                self.crash()
+
+        patched.setattr(Cell, "tell", telling)
+        patched.setattr(Incarnation, "_handle", handling)
+        patched.setattr(Operations, "_drive", driving)
+
+    def arm(self, left: int, how: How, victim: str = "") -> None:
+        """Have ``victim`` crash at the ``left``-th message from now that it handles, or tells.
 
         Of many actors that are alike, such as those of pods, ``victim`` is what their names begin with: it
-        is whichever of them tells that message. If it is empty, that is any actor.
+        is whichever of them comes to that message. If it is empty, that is any actor.
         """
         self._armed = [each for each in self._armed if each.victim != victim]
-        self._armed.append(_Armed(left, is_told, victim))
+        self._armed.append(_Armed(left, how, victim))
 
     def disarm(self) -> None:
         """Have nobody crash."""
         self._armed.clear()
 
-    def _due(self) -> _Armed | None:
-        """Count a message. Return the crash whose time has come, which is then of its teller."""
-        teller = current_incarnation()
-        if not isinstance(teller, Incarnation) or teller.is_cut_off:
+    def crash(self) -> None:
+        """Crash the actor whose turn it is."""
+        actor = _whose_turn_it_is().cell.key.path
+        self._crashed_at[actor] = self._now()
+        self.when_crashed(actor)
+        raise CrashedAmidError("crashed on request")
+
+    def crash_telling(self, handle: Callable[[], None]) -> None:
+        """Crash whose turn it is at the first message that it tells in ``handle``, or after that."""
+        armed = _Armed(1, How.UNTOLD, _whose_turn_it_is().cell.key.path)
+        self._armed.append(armed)
+        handle()
+        self._armed.remove(armed)
+        self.crash()
+
+    def _due(self, hows: frozenset[How] | set[How]) -> _Armed | None:
+        """Count a message. Return the crash whose time has come, which is then of whose turn it is."""
+        life = current_incarnation()
+        if not isinstance(life, Incarnation) or life.is_cut_off:
             return None
-        actor = teller.cell.key.path
+        actor = life.cell.key.path
         if self._is_spared(actor):
             return None
-        about = [each for each in self._armed if each.is_of(actor)]
+        about = [each for each in self._armed if each.how in hows and each.is_of(actor)]
         for each in about:
             each.left -= 1
         due = next((each for each in about if not each.left), None)
@@ -94,10 +145,61 @@ class CrashesAmid:
         crashed_at = self._crashed_at.get(actor, -math.inf)
         return actor in OUTSIDE or self._now() < crashed_at + ONCE_IN
 
-    def _crash(self) -> None:
-        teller = current_incarnation()
-        assert isinstance(teller, Incarnation)
-        actor = teller.cell.key.path
-        self._crashed_at[actor] = self._now()
-        self.when_crashed(actor)
-        raise CrashedAmidError("crashed on request")
+
+class _Fatal(KernelMessage):
+    """A message over which its receiver crashes."""
+
+    __slots__ = ("_crashes", "_how", "_message")
+
+    def __init__(self, message: object, how: How, crashes: CrashesAmid) -> None:
+        self._message = message
+        self._how = how
+        self._crashes = crashes
+
+    @property
+    @override
+    def title(self) -> str:
+        return title_of(self._message)
+
+    @override
+    def perform(self, life: LifeOfActor, /) -> None:
+        message, crashes = self._message, self._crashes
+        if self._how is How.HANDLED:
+            self._handle(life)
+            crashes.crash()
+        elif isinstance(message, TOLD_ONCE):
+            crashes.crash_telling(partial(self._handle, life))
+        elif isinstance(message, KernelMessage) and not isinstance(message, Later):
+            message.perform(_Doomed(life, crashes))
+        crashes.crash()
+
+    def _handle(self, life: LifeOfActor) -> None:
+        if isinstance(self._message, KernelMessage):
+            self._message.perform(life)
+        else:
+            life.actor.receive(self._message)
+
+
+class _Doomed:
+    """A life whose actor crashes over whatever it is to handle."""
+
+    def __init__(self, life: LifeOfActor, crashes: CrashesAmid) -> None:
+        self._life = life
+        self._crashes = crashes
+
+    @property
+    def actor(self) -> _Doomed:
+        return self
+
+    @property
+    def is_cut_off(self) -> bool:
+        return self._life.is_cut_off
+
+    def receive(self, _: object) -> None:
+        self._crashes.crash()
+
+
+def _whose_turn_it_is() -> Incarnation:
+    life = current_incarnation()
+    assert isinstance(life, Incarnation)
+    return life

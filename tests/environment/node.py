@@ -26,6 +26,7 @@ from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
 from server.actor import Listeners
 from settings.agent import Settings
+from settings.cluster import ChangeDetection
 from settings.command_line import parse
 from settings.load import settings_of
 from sources.apiserver.source import API_SOURCE
@@ -59,6 +60,8 @@ class Sources:
     cluster: bool = False
     objects: bool = False
     """Whether static pods have Secrets and ConfigMaps, from files."""
+    detection: ChangeDetection = ChangeDetection.WATCH
+    """How changes of the objects of a cluster are noticed."""
 
 
 ONLY_URL: Final = Sources()
@@ -255,8 +258,12 @@ class Node:
         return of_cluster + Counter({"URL": self.url.asked})
 
     def errors(self) -> dict[str, str]:
-        """Return what each actor failed with last, by name, as people see it. Empty if it never did."""
-        return {each.name: each.last_error for each in self.play.describe().values()}
+        """Return what each actor that was restarted failed with last, by name, as people see it.
+
+        One that was not may have come in the place of another of its name.
+        """
+        described = self.play.describe().values()
+        return {each.name: each.last_error for each in described if each.restarts}
 
     def handled(self) -> Counter[str]:
         """Return how many messages each actor of the agent has handled in all of its lives."""
@@ -352,6 +359,9 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
     )
     settings = settings_of(line, (), hostname=NODE)
     assert settings.runtime is not None
+    if settings.cluster is not None:
+        cluster = replace(settings.cluster, change_detection=sources.detection)
+        settings = replace(settings, cluster=cluster)
     if settings.runtime.containers is None:
         return settings
     containers = replace(settings.runtime.containers, pod_logs_dir=folder / "logs")

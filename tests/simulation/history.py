@@ -38,7 +38,7 @@ from tests.simulation.events.drawing import HAPPENS, drawn
 from tests.simulation.events.event import Event, Kinds, World
 from tests.simulation.events.sources import mend_sources
 from tests.simulation.families import FAMILIES
-from tests.simulation.openings import JOINED, OF, OPENINGS, SOURCES, opened
+from tests.simulation.openings import ABOUT, JOINED, OF, OPENINGS, SOURCES, opened
 from tests.simulation.reading import OBJECTS
 from tests.simulation.workload import bounds_of, pod_of, rests, with_image
 from tests.support.canary import LOOKOUT
@@ -83,6 +83,8 @@ class History:
     """Where the pods of an opening come from. None if the seed draws it, and a rest is measured."""
     kinds: tuple[str, ...] = ()
     """The only kinds of pods of an opening. Empty if the seed draws them."""
+    about: tuple[str, ...] = ()
+    """The actors that an opening is about."""
 
     @classmethod
     def of(cls, seed: int, runtime: str = "cri") -> History:
@@ -100,9 +102,15 @@ class History:
         luck = random.Random(seed)
         events = tuple(opened(luck, OPENINGS[opening]))
         bounds = replace(bounds_of(luck), longest_pause=USUAL.longest_pause)
-        kinds = OF.get(opening, ())
-        sources = SOURCES.get(opening, JOINED)
-        return cls(seed, events, bounds, runtime, sources=sources, kinds=kinds)
+        return cls(
+            seed,
+            events,
+            bounds,
+            runtime,
+            sources=SOURCES.get(opening, JOINED),
+            kinds=OF.get(opening, ()),
+            about=ABOUT[opening],
+        )
 
     @property
     def happens(self) -> Kinds:
@@ -153,7 +161,7 @@ def _broken(
     oracle.moves()
     workload = family.workload(luck)
     workload = workload.of(history.kinds) if history.kinds else workload.focused(luck)
-    world = World(node, oracle, {}, luck, power, crashes, workload)
+    world = World(node, oracle, {}, luck, power, crashes, history.about, workload)
     crashes.when_crashed = world.notes_crash
     if isinstance(node.runtime, InContainers):
         node.service.when_spoilt = world.troubles

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
+from settings.cluster import ChangeDetection
 from tests.environment.node import Sources
 from tests.simulation.events.event import Event
 from tests.simulation.families import FAMILIES
@@ -40,6 +42,16 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "an object is deleted",
         "a pod is added",
         "an object changes",
+    ),
+    "objects are fetched again when they are old": (
+        *ADDED,
+        "an object changes",
+        "time passes",
+        "an object changes",
+        "a pod is removed",
+        "an object is deleted",
+        "a pod is added",
+        "time passes",
     ),
     "mirrors are deleted and labelled": (
         *ADDED,
@@ -170,6 +182,7 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """By what they are about: kinds of events."""
 SOURCES: Final[Mapping[str, Sources]] = {
+    "objects are fetched again when they are old": replace(JOINED, detection=ChangeDetection.CACHE),
     "files and a URL tell": Sources(url=True, directory=True),
     "objects of files change, break and go": Sources(url=False, directory=True, objects=True),
 }
@@ -180,18 +193,44 @@ OF: Final[Mapping[str, tuple[str, ...]]] = {
     "probes fail and pass": ("alive", "served", "slow", "stuck", "guarded"),
     "hooks and commands fail": ("commanded", "greeted", "alive"),
     "parts of volumes are mounted": ("parted", "keyed"),
-    "objects come late, change and go": (
-        *READING,
-        "trusted",
-        "private",
-    ),
+    "objects come late, change and go": (*READING, "trusted", "private"),
+    "objects are fetched again when they are old": (*READING, "private"),
     "objects of files change, break and go": READING,
 }
 """The kinds of pods that there are in an opening. In others the seed draws them."""
+_PODS: Final = ("pod-manager", "pod-keeper", "pods", "pod-records", "status-keeper", "runtime")
+_OBJECTS: Final = ("secret-manager", "configmap-manager", "objects", "volume-keeper")
+_MIRRORS: Final = ("mirror-keeper", "pod-manager", "source/api", "node/registrar")
+_FILES: Final = ("source/file", "pod-manager", "pod-keeper")
+_CLUSTER: Final = ("api-calls", "watches", "source/api", "status-keeper", "mirror-keeper")
+ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
+    "pods come, change and go": _PODS,
+    "containers age": ("runtime", "pods", "runtime/containers"),
+    "static pods are edited and put back": _PODS,
+    "containers end": ("runtime", "runtime/containers", "pods", "status-keeper"),
+    "objects come late, change and go": _OBJECTS,
+    "objects are fetched again when they are old": _OBJECTS,
+    "objects of files change, break and go": (*_OBJECTS, "source/local-objects"),
+    "mirrors are deleted and labelled": _MIRRORS,
+    "names of mirrors are taken": _MIRRORS,
+    "mirrors are refused": _MIRRORS,
+    "pods are created again under their names": (*_PODS, "source/api"),
+    "the Node is marked and deleted": ("node/registrar", "node/lease", "source/api", "pod-keeper"),
+    "the API server is away": _CLUSTER,
+    "watches lag": _CLUSTER,
+    "the agent begins without the API server": _CLUSTER,
+    "files are broken and renamed": _FILES,
+    "files and a URL tell": (*_FILES, "source/http"),
+    "the agent is killed": _PODS,
+    "the power goes": _PODS,
+    "probes fail and pass": ("probe-keeper", "probers", "probe-loop", "pods"),
+}
+"""The actors that crash more often than others."""
 CRASHES: Final = (
-    "some actors crash while they tell",
-    "some actors crash while they tell",
-    "an actor crashes while it tells",
+    "some actors crash amid their work",
+    "one actor crashes amid its work",
+    "one actor crashes amid its work",
+    "one actor crashes amid its work",
     "an actor crashes",
     "an actor crashes amid",
 )
@@ -210,7 +249,7 @@ def tellable() -> Iterator[tuple[str, str]]:
 def opened(random_: random.Random, kinds: tuple[str, ...]) -> Iterator[Event]:
     """Yield the events of an opening, with crashes among them."""
     for kind in kinds:
-        for _ in range(random_.randrange(3)):
+        for _ in range(random_.randrange(1, 4)):
             yield Event(random_.choice(CRASHES), random_.randrange(1 << 30), 0.0)
         luck, pause = random_.randrange(1 << 30), random_.choice([0.0, 0.06, 0.3, 4.0])
         yield Event(kind, luck, random_.choice([12.0, 61.0]) if kind == "time passes" else pause)

@@ -33,10 +33,10 @@ from kernel import (
     Key,
     Port,
     StartChild,
-    Steps,
     SupervisorSpec,
 )
 from kernel.envelope import Crash
+from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import Stage
 
 M = TypeVar("M")
@@ -77,25 +77,6 @@ class StoryRun:
 
 class CrashPointError(Exception):
     """The actor was crashed on purpose."""
-
-
-class Schedule(Steps):
-    """Steps that are counted, and a crash after one of them."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.taken = 0
-        self.crash_at = 0
-        self.crash: Callable[[], None] = lambda: None
-
-    @override
-    def step(self) -> bool:
-        if not super().step():
-            return False
-        self.taken += 1
-        if self.taken == self.crash_at:
-            self.crash()
-        return True
 
 
 class VictimsPort(Port[DynamicMessage]):

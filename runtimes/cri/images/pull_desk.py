@@ -197,9 +197,9 @@ def answer(call: CallRuntime, outcome: RuntimeOutcome) -> None:
 
 def answer_all(order: PullOrder, outcome: RuntimeOutcome) -> None:
     """Answer everybody who waits for a pull."""
-    waiters, order.waiters = order.waiters, []
-    for waiter in waiters:
-        answer(waiter.call, outcome)
+    while order.waiters:
+        answer(order.waiters[0].call, outcome)
+        del order.waiters[0]  # not before: the next life answers those over whom this one crashes
 
 
 def _invalid(image: str) -> RuntimeFailure:

@@ -100,23 +100,20 @@ class PullQueue:
             if may_begin:
                 order.began_at = order.told_at = now
                 under_way += 1
-            else:
-                self.end(order)
             yield order, may_begin
+            if not may_begin:
+                self.end(order)
 
     def end(self, order: PullOrder) -> None:
         """Forget a pull: it succeeded, or failed."""
         self._orders.pop(order.key, None)
 
-    def overdue(self, now: Seconds) -> list[tuple[PullOrder, PullWaiter]]:
-        """Return who cannot wait any longer, and let them go. The pulls go on."""
-        late = []
+    def overdue(self, now: Seconds) -> Iterator[tuple[PullOrder, PullWaiter]]:
+        """Yield who cannot wait any longer, and then let them go. The pulls go on."""
         for order in self:
-            gone = [waiter for waiter in order.waiters if waiter.is_overdue(now)]
-            if gone:
-                order.waiters = [each for each in order.waiters if each not in gone]
-                late += [(order, waiter) for waiter in gone]
-        return late
+            for waiter in [each for each in order.waiters if each.is_overdue(now)]:
+                yield order, waiter
+                order.waiters.remove(waiter)
 
     def long_ones(self, now: Seconds) -> list[PullOrder]:
         """Return the pulls of which people are to be told that they go on, and note that they are."""

@@ -76,7 +76,7 @@ class ErrorStays(Rule):
     """What an actor failed with last is shown as long as it is there, however its later lives end.
 
     An agent that begins knows nothing of the errors of the one before. An actor that was gone meanwhile, such
-    as the worker of a pod, is another one.
+    as the worker of a pod, is another one, also if nobody looked: it was never restarted.
     """
 
     def __init__(self, *about: Any) -> None:

@@ -148,7 +148,11 @@ class Hollow(Runtime):
             record = self._machine.inventory.container(one.id)
             if record is None and one.id not in self._machine.removed:
                 yield f"{one.name} of {one.uid} is not on record"
-            elif record is not None and instance(record).started_at != one.started_at:
+            elif (
+                record is not None
+                and one.started_at
+                and instance(record).started_at != one.started_at
+            ):
                 yield f"{one.name} of {one.uid} was started at another time by its record"
 
     def _make_core(self, rules: HollowRules) -> HollowCore:

@@ -2,38 +2,74 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
+from typing_extensions import override
 
 from actors.pods.status_keeper import STATUS_KEEPER
 from messages.api import Verb
 from messages.pods import JsonObject
+from tests.environment.cluster import NODE
+from tests.environment.machine import Instance, Witness
+from tests.environment.node import Node, Sources
+from tests.environment.outside import Outside
+from tests.environment.runtimes.hollow import Hollow
 from tests.support.builders import make_pod
-from tests.support.crash_matrix import StoryRun
 from tests.support.questions import describe_statuses
-from tests.support.worlds.running import NODE, RunningWorld
 
 TEN_YEARS = 10 * 365 * 86_400
 
 
-class Node(RunningWorld):
-    """A whole agent, and an ordinary pod beside the one that a story is about."""
+def hollow(outside: Outside) -> Hollow:
+    return Hollow(outside, keeps_records=False)
+
+
+class Starts(Witness):
+    """Counts the containers that start and that are stopped, by UID."""
+
+    def __init__(self) -> None:
+        self.started: Counter[str] = Counter()
+        self.stopped: Counter[str] = Counter()
+
+    @override
+    def starts(self, one: Instance) -> None:
+        self.started[one.uid] += 1
+
+    @override
+    def is_asked_to_stop(self, one: Instance, grace: float) -> None:
+        self.stopped[one.uid] += 1
+
+
+class Joined:
+    """A node of a cluster, and an ordinary pod beside the one that a story is about."""
+
+    def __init__(self, folder: Path) -> None:
+        self.node = Node(0, folder, hollow, Sources(url=False, cluster=True))
+        assert self.node.cluster is not None
+        self.store = self.node.cluster.store
+        self.starts = Starts()
+        self.node.is_seen_by(self.starts)
+        self.node.advance(2.0)
+        self.binds("neighbour")
 
     def binds(self, name: str, **fields: Any) -> None:
         """Have a pod be bound to the node."""
         spec = {"nodeName": NODE, **fields.pop("spec", {})}
         self.store.add(make_pod(name, source="", spec=spec, **fields).document)
-        self.play.advance(2.0)
+        self.advance(5.0)
 
-    def begins(self) -> None:
-        """Start the agent, with a pod that shall suffer from nothing."""
-        self.play.start()
-        self.play.advance(2.0)
-        self.binds("neighbour")
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.node.advance(seconds)
+
+    def times(self, count: Counter[str], name: str) -> int:
+        """Return how often containers of a pod were started, or stopped."""
+        return count[self.store.get("pods", "default", name)["metadata"]["uid"]]
 
     def names(self) -> list[str]:
         """Return the names of all pods at the API server."""
@@ -58,36 +94,36 @@ class Node(RunningWorld):
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
-    world = Node(StoryRun(tmp_path / "node", seed=0))
-    world.begins()
-    yield world
-    assert world.status("neighbour")["phase"] == "Running"
-    assert list(world.watch.kills.values()).count("default/neighbour/main 0") == 0
-    assert not (*world.watch.violations, *world.statuses.violations, *world.other_errors)
-    assert world.play.stop() == 0
+def node(tmp_path: Path) -> Iterator[Joined]:
+    joined = Joined(tmp_path)
+    yield joined
+    assert joined.status("neighbour")["phase"] == "Running"
+    assert joined.times(joined.starts.started, "neighbour") == 1
+    assert joined.times(joined.starts.stopped, "neighbour") == 0
+    assert not any(each.error for each in joined.node.endings)
+    assert joined.node.stop() == 0
 
 
 STUBBORN = {"hollow.actorlet/ignores-sigterm": "true"}
 
 
-def test_a_grace_of_ten_years_is_waited_for_until_somebody_shortens_it(node: Node) -> None:
+def test_a_grace_of_ten_years_is_waited_for_until_somebody_shortens_it(node: Joined) -> None:
     node.binds("web", annotations=STUBBORN, spec={"terminationGracePeriodSeconds": TEN_YEARS})
     node.store.remove("pods", "default", "web", grace=None)
-    node.play.advance(3600.0)
+    node.advance(3600.0)
     assert node.status("web")["phase"] == "Running"
     node.store.remove("pods", "default", "web", grace=1)
-    node.play.advance(5.0)
+    node.advance(5.0)
     assert node.names() == ["neighbour"]
 
 
-def test_an_activity_of_more_years_than_a_clock_has_ends_nothing(node: Node) -> None:
+def test_an_activity_of_more_years_than_a_clock_has_ends_nothing(node: Joined) -> None:
     node.binds("web", spec={"activeDeadlineSeconds": 2**31 - 1})
-    node.play.advance(3600.0)
+    node.advance(3600.0)
     assert node.status("web")["phase"] == "Running"
 
 
-def test_a_pod_of_ten_thousand_containers_is_refused_at_once(node: Node) -> None:
+def test_a_pod_of_ten_thousand_containers_is_refused_at_once(node: Joined) -> None:
     containers = [{"name": f"c{number}", "image": "web:1"} for number in range(10_000)]
     node.binds("crowd", spec={"containers": containers})
     status = node.status("crowd")
@@ -95,26 +131,8 @@ def test_a_pod_of_ten_thousand_containers_is_refused_at_once(node: Node) -> None
     assert "10000 containers" in status["message"]
     assert "TooManyContainers" in node.events("crowd")
     node.store.remove("pods", "default", "crowd", grace=None)
-    node.play.advance(2.0)
+    node.advance(2.0)
     assert node.names() == ["neighbour"]
-
-
-@pytest.mark.parametrize("count", [2**31 - 1, 2**31, 2**63, 10**30])
-def test_restarts_beyond_32_bits_are_shown_as_the_most_that_fits(node: Node, count: int) -> None:
-    ended = {"exitCode": 1, "reason": "Error", "containerID": "hollow://lost"}
-    container = {
-        "name": "main",
-        "restartCount": count,
-        "image": "web:1",
-        "imageID": "",
-        "ready": False,
-        "state": {"terminated": ended},
-        "lastState": {},
-    }
-    node.binds("web", status={"phase": "Running", "containerStatuses": [container]})
-    (shown,) = node.containers("web")
-    assert shown["restartCount"] == 2**31 - 1
-    assert "running" in shown["state"]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +147,7 @@ def test_restarts_beyond_32_bits_are_shown_as_the_most_that_fits(node: Node, cou
     ],
 )
 def test_an_annotation_that_cannot_be_read_is_named(
-    node: Node, annotation: str, value: str
+    node: Joined, annotation: str, value: str
 ) -> None:
     node.binds("web", annotations={f"hollow.actorlet/{annotation}": value})
     (container,) = node.containers("web")
@@ -138,23 +156,25 @@ def test_an_annotation_that_cannot_be_read_is_named(
     assert "Failed" in node.events("web")
 
 
-def test_a_status_that_is_refused_for_ever_is_said_in_log_event_and_description(node: Node) -> None:
+def test_a_status_that_is_refused_for_ever_is_said_in_log_event_and_description(
+    node: Joined,
+) -> None:
     node.store.refuse(
         lambda request: request.verb is Verb.PATCH and request.path.endswith("/web/status")
     )
     with capture_logs() as logs:
         node.binds("web")
-        node.play.advance(600.0)
+        node.advance(600.0)
     said = [log for log in logs if log["event"] == "the status of a pod is not written"]
     assert [log["pod"] for log in said] == ["default/web"]
     assert "FailedStatusUpdate" in node.events("web")
-    described = node.play.ask(STATUS_KEEPER, describe_statuses)
+    described = node.node.play.ask(STATUS_KEEPER, describe_statuses)
     assert len(described.troubles or {}) == 1
-    assert node.watch.starts["default/web/main 0"] == 1
+    assert node.times(node.starts.started, "web") == 1
     assert described.waiting == 1
 
     node.store.remove("pods", "default", "web", grace=1)
-    node.play.advance(10.0)
+    node.advance(10.0)
     assert node.names() == ["neighbour"]
 
 
@@ -178,10 +198,10 @@ def test_a_status_that_is_refused_for_ever_is_said_in_log_event_and_description(
     ],
 )
 def test_what_a_pod_cannot_have_here_is_its_reason_and_an_event(
-    node: Node, spec: JsonObject, reason: str
+    node: Joined, spec: JsonObject, reason: str
 ) -> None:
     node.binds("web", spec=spec)
     assert node.status("web")["phase"] == "Failed"
     assert node.status("web")["reason"] == reason
     assert reason in node.events("web")
-    assert node.watch.starts["default/web/main 0"] == 0
+    assert node.times(node.starts.started, "web") == 0

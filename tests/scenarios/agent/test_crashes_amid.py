@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors.pods.keeper_parts import POD_KEEPER
-from tests.environment.crashes import CrashesAmid
+from tests.environment.crashes import CrashesAmid, How
 from tests.environment.node import Node
 from tests.environment.runtimes.hollow import Hollow
 from tests.support.builders import make_pod
@@ -31,7 +31,7 @@ def left_after_crash(folder: Path, patched: pytest.MonkeyPatch, number: int) -> 
     crashed: list[str] = []
     crashes = CrashesAmid(patched, lambda: node.wall)
     crashes.when_crashed = crashed.append
-    crashes.arm(number, is_told=False, victim=POD_KEEPER.path)
+    crashes.arm(number, How.UNTOLD, POD_KEEPER.path)
     node.lists([])
     node.advance(28.0)  # before the runtime is asked again
     is_over = not crashed
@@ -61,7 +61,7 @@ def shown_after_crash(folder: Path, patched: pytest.MonkeyPatch, number: int) ->
     crashed: list[str] = []
     crashes = CrashesAmid(patched, lambda: node.wall)
     crashes.when_crashed = crashed.append
-    crashes.arm(number, is_told=False, victim="pods/web-1")
+    crashes.arm(number, How.UNTOLD, "pods/web-1")
     node.lists([WEB])
     node.advance(28.0)
     return str(node.statuses()["web-1"]["phase"]) if crashed else None

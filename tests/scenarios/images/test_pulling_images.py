@@ -296,6 +296,44 @@ def test_a_crash_loses_no_pull() -> None:
         assert len(stage.service.pulls()) == 3
 
 
+def crash_over_an_answer(stage: ImageStage, patched: pytest.MonkeyPatch) -> None:
+    """Have the keeper crash before it tells its next answer."""
+
+    def crash(_: object) -> None:
+        patched.undo()
+        raise RuntimeError("crashed on request")
+
+    patched.setattr(stage.answers, "tell", crash)
+
+
+def test_who_waits_for_a_pull_is_answered_though_the_keeper_crashes_over_the_answer_to_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with image_stage() as stage:
+        stage.service.holds_pulls = True
+        stage.service.offer("a")
+        refs = {stage.ask("a"), stage.ask("a")}
+        crash_over_an_answer(stage, monkeypatch)
+        stage.service.let_go()
+        stage.play.advance(1.0)
+        assert stage.answered().keys() == refs
+        assert len(stage.play.endings) == 1
+
+
+def test_a_pull_over_whose_refusal_the_keeper_crashes_begins_when_the_rate_allows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with image_stage(PullOptions(parallel=None, per_second=1.0, burst=1)) as stage:
+        for name in "ab":
+            stage.service.offer(name)
+        assert image_id(stage.pull("a"))
+        crash_over_an_answer(stage, monkeypatch)
+        ref = stage.ask("b")
+        stage.play.advance(40.0)
+        assert ref in stage.answered()
+        assert len(stage.play.endings) == 1
+
+
 class FailingOnce:
     """A bug: an answer that cannot be handled."""
 

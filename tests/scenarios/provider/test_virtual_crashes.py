@@ -17,7 +17,7 @@ from runtimes.provider.calls import ProviderCallEnded
 from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
 from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
 from tests.support.builders import make_pod
-from tests.support.crash_matrix import Schedule
+from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.provider.providers import AbleProvider
 from tests.support.provider.virtual_stage import HandMadeCalls, VirtualStage, loaded_of

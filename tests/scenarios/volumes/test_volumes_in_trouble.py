@@ -17,10 +17,10 @@ from actors.volumes.keeper import VOLUME_KEEPER
 from actors.volumes.keeper_parts import JobOf
 from actors.volumes.making.jobs import VolumeJob, VolumeLane
 from actors.volumes.mounts.mount_table import MountPoint, mounts_of
+from kernel.envelope import InjectedCrashError
 from messages.objects import ObjectKind, ReadVerdict
 from messages.pods import JsonObject
 from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay
-from tests.support.crash_matrix import CrashPointError
 from tests.support.volumes.no_mounts import NoMounts
 from tests.support.volumes.volume_stage import (
     VolumeStage,
@@ -274,7 +274,7 @@ class CrashesOnce(dict[VolumeJob, JobOf]):
         found = super().pop(key, default)
         if self.is_to_crash:
             self.is_to_crash = False
-            raise CrashPointError
+            raise InjectedCrashError
         return found
 
 
@@ -311,7 +311,7 @@ def test_a_crash_while_a_write_is_taken_in_leaves_no_object_unseen(volumes: Volu
         def add(self, element: str, /) -> None:
             super().add(element)
             self.has_crashed = True
-            raise CrashPointError
+            raise InjectedCrashError
 
     volumes.puts(PW, "pw", user="me")
     notices = volumes.memory.notices = CrashesWhenSaid()

@@ -48,6 +48,8 @@ class World:
     """What the disk keeps when it goes. None where it never goes."""
     crashes: CrashesAmid | None = None
     """What crashes actors amid their work. None where nobody does."""
+    about: tuple[str, ...] = ()
+    """The actors that an opening is about, as ``CrashesAmid`` knows them."""
     workload: Workload = PLAIN
     made: int = 0
     """How many pods there have been."""

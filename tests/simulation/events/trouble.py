@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from typing import Final
 
+from tests.environment.crashes import How
 from tests.environment.health import Answer
 from tests.simulation.events.event import Kinds, World
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, NEVER, Fault
@@ -17,6 +18,8 @@ METHODS: Final = (
 )
 ALIKE: Final = frozenset({"pods", "objects", "probers"})
 """What the names of actors begin with of which there are many."""
+ABOUT: Final = 0.8
+"""The share of crashes of one actor that are of those that an opening is about."""
 
 
 def _fault(world: World) -> None:
@@ -92,26 +95,40 @@ def _crash_amid(world: World) -> None:
     _have_crashed(world, victim)
 
 
-def _crash_telling(world: World) -> None:
-    """Crash an actor amid what it tells of the things that happen from now on."""
+def _crash_working(world: World) -> None:
+    """Crash an actor amid its work on the things that happen from now on."""
     assert world.crashes is not None
     world.troubles()
     random_ = world.random
-    world.crashes.arm(
-        random_.randrange(1, random_.choice([5, 50, 500])), is_told=random_.random() < 0.5
-    )
+    how, left = random_.choice(list(How)), random_.randrange(1, random_.choice([5, 50, 500]))
+    world.crashes.arm(left, how)
 
 
-def _crash_some_telling(world: World) -> None:
-    """Crash a few actors, each once, amid what it tells of what happens from now on."""
-    assert world.crashes is not None
-    world.troubles()
-    random_ = world.random
+def _crash_one_working(world: World) -> None:
+    """Crash one actor, or one of those that are alike, amid its work on what happens from now on."""
+    is_about = world.about and world.random.random() < ABOUT
+    _arm(world, world.random.choice(world.about if is_about else _groups(world)))
+
+
+def _crash_some_working(world: World) -> None:
+    """Crash a few actors, each once, amid their work on what happens from now on."""
+    for victim in _groups(world):
+        if world.random.random() < 0.25:
+            _arm(world, victim)
+
+
+def _groups(world: World) -> list[str]:
+    """Return the actors that there are, and what the names of those begin with that are alike."""
     groups = {each: each.partition("/")[0] for each in world.node.actors()}
-    for victim in sorted({group if group in ALIKE else each for each, group in groups.items()}):
-        if random_.random() < 0.25:
-            left = random_.randrange(1, random_.choice([3, 8, 30]))
-            world.crashes.arm(left, is_told=random_.random() < 0.5, victim=victim)
+    return sorted({group if group in ALIKE else each for each, group in groups.items()})
+
+
+def _arm(world: World, victim: str) -> None:
+    assert world.crashes is not None
+    world.troubles()
+    random_ = world.random
+    how, left = random_.choice(list(How)), random_.randrange(1, random_.choice([3, 8, 30]))
+    world.crashes.arm(left, how, victim)
 
 
 def _kill(world: World) -> None:
@@ -145,8 +162,10 @@ def _fail_disk(world: World) -> None:
 AGENT: Final[Kinds] = {
     "an actor crashes": (5, _crash),
     "an actor crashes amid": (3, _crash_amid),
-    "an actor crashes while it tells": (5, _crash_telling),
-    "some actors crash while they tell": (0, _crash_some_telling),
+    "an actor crashes amid its work": (5, _crash_working),
+    # In openings alone, in which they crash again and again:
+    "one actor crashes amid its work": (0, _crash_one_working),
+    "some actors crash amid their work": (0, _crash_some_working),
     "the agent is killed": (2, _kill),
     "the agent is dead for a while": (2, _die),
     "the power goes": (2, _lose_power),

@@ -1,7 +1,7 @@
-"""Looks at each status that the API server is given, and notes what may never be.
+"""What may never be of two statuses of one object, the one after the other.
 
 Restart counts never fall (4). A terminal phase stays, ``startTime`` is fixed, and an instance that ended does
-not run again (6). A mirror may show one life of its static pod after another.
+not run again (6).
 """
 
 from __future__ import annotations
@@ -9,30 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from messages.pods import CONFIG_MIRROR, TERMINAL_PHASES, JsonObject
-from tests.support.apiserver.history import Change
-from tests.support.apiserver.paths import POD
-from tests.support.apiserver.store import ApiStore
+from messages.pods import TERMINAL_PHASES, JsonObject
 
 _LISTS: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-
-
-class StatusWatch:
-    """Watches the statuses of all pods of an API server."""
-
-    def __init__(self, store: ApiStore) -> None:
-        self.violations: list[str] = []
-        store.follow(str(store.history.version), self._see)
-
-    def _see(self, change: Change) -> None:
-        if change.kind is not POD or change.before is None or change.is_gone:
-            return
-        metadata = change.after["metadata"]
-        if CONFIG_MIRROR in (metadata.get("annotations") or {}):
-            return
-        name = metadata["name"]
-        found = violations(change.before.get("status") or {}, change.after.get("status") or {})
-        self.violations += [f"{name}: {each}" for each in found]
 
 
 def violations(before: JsonObject, after: JsonObject) -> Iterator[str]:
@@ -58,28 +37,3 @@ def violations(before: JsonObject, after: JsonObject) -> Iterator[str]:
 
 def _containers(status: JsonObject) -> Iterator[dict[str, Any]]:
     return (each for name in _LISTS for each in status.get(name) or ())
-
-
-def in_short(status: JsonObject) -> object:
-    """Return what a status says, without times, addresses and ids: those differ from run to run."""
-    conditions = status.get("conditions") or ()
-    return {
-        "phase": status.get("phase"),
-        "reason": (status.get("reason"), status.get("message")),
-        "conditions": {
-            each["type"]: (each["status"], each.get("reason"), each.get("message"))
-            for each in conditions
-        },
-        "has": sorted(key for key in status if key in {"podIP", "hostIP", "startTime"}),
-        "containers": {each["name"]: _container_in_short(each) for each in _containers(status)},
-    }
-
-
-def _container_in_short(status: dict[str, Any]) -> object:
-    parts = {key: status.get(key) for key in ("restartCount", "ready", "started", "image")}
-    for state in ("state", "lastState"):
-        parts[state] = {
-            kind: (details.get("reason"), details.get("exitCode"), details.get("message"))
-            for kind, details in (status.get(state) or {}).items()
-        }
-    return parts

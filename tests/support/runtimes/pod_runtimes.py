@@ -50,8 +50,8 @@ from runtimes.provider.actor import VirtualRuntime
 from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
 from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts
 from tests.support.builders import make_pod
-from tests.support.crash_matrix import Schedule
 from tests.support.kernel.probe import Probe
+from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.provider.virtual_stage import HandMadeCalls, loaded_of
 from tests.support.runtimes.container_runtimes import IMAGE, NO_IMAGE, RUNS, STUBBORN

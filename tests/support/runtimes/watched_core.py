@@ -1,13 +1,12 @@
 """A hollow runtime under watch: what its containers do, how often, and whether any of it may never be.
 
-The invariants are those of pods that run, numbered as everywhere: one live instance of each name (1),
-nothing starts after a stop (2), the order of init containers and sidecars (3), restart counts never fall
-(4). Whoever runs the pods, crashes or is killed meanwhile: the watch outlives it.
+The invariants are those of pods that run, numbered as everywhere: one live instance of each name (1), the
+order of init containers and sidecars (3), restart counts never fall (4). Whoever
+runs the pods, crashes or is killed meanwhile: the watch outlives it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from typing_extensions import override
@@ -26,15 +25,9 @@ class ContainerWatch:
     """What hollow containers did, over all processes of the agent."""
 
     def __init__(self) -> None:
-        self.starts: Counter[str] = Counter()
-        """How often each instance was started: ``default/web/main 0``."""
-        self.kills: dict[str, str] = {}
-        """Running instances that somebody stopped, by id."""
         self.killed_pods: set[PodUid] = set()
-        """The pods of these."""
+        """Pods of which somebody stopped a running container."""
         self.violations: list[str] = []
-        self.stopped: set[PodUid] = set()
-        """Pods that the runtime was told to stop, and that it has not forgotten yet."""
         self.core: HollowCore | None = None
         """That of the present process."""
         self._specs: dict[PodUid, JsonObject] = {}
@@ -65,30 +58,10 @@ class ContainerWatch:
                 running.setdefault(sandbox.pod.uid, set()).update(names)
         return running
 
-    def agent_ends(self) -> None:
-        """Note that the agent was killed: what it was told to stop it will be told again."""
-        self.stopped.clear()
-
-    def all_is_lost(self) -> None:
-        """Note that all containers went with the agent."""
-        self.agent_ends()
-        self._attempts.clear()
-
     # --- what happens ----------------------------------------------------------------------------------
-
-    def is_to_stop(self, uid: PodUid) -> None:
-        """Note that the runtime of pods was told to stop a pod."""
-        self.stopped.add(uid)
-
-    def is_to_forget(self, uid: PodUid) -> None:
-        """Note that it was told to remove what is left of it."""
-        self.stopped.add(uid)
-        if not self.has(uid):
-            self.forget(uid)
 
     def forget(self, uid: PodUid) -> None:
         """Note that nothing is left of a pod: the next one of its UID begins anew."""
-        self.stopped.discard(uid)
         self._attempts = {key: of for key, of in self._attempts.items() if key[0] != uid}
 
     def created(self, request: CreateContainer) -> None:
@@ -99,9 +72,6 @@ class ContainerWatch:
         """Note that a container was started, and look whether it should have been."""
         uid, name, attempt = record.sandbox.pod.uid, record.observed.name, record.observed.attempt
         label = _label(record)
-        self.starts[label] += 1
-        if uid in self.stopped:
-            self.violations.append(f"2: {label} starts though its pod is stopped")
         if attempt < self._attempts.get((uid, name), 0):
             self.violations.append(f"4: the restarts of {label} fall")
         self._attempts[uid, name] = attempt
@@ -113,7 +83,6 @@ class ContainerWatch:
 
     def killed(self, record: ContainerRecord) -> None:
         """Note that somebody ends a running container."""
-        self.kills[record.observed.id] = _label(record)
         self.killed_pods.add(record.sandbox.pod.uid)
 
     def _others(self, record: ContainerRecord) -> Iterator[ContainerRecord]:

@@ -19,6 +19,7 @@ from actors.volumes.making.teardown import Teardowns
 from actors.volumes.mounts.system_calls import MountCalls
 from actors.volumes.shown_objects import ShownObjects
 from kernel import Port, SupervisorSpec, isolated
+from kernel.envelope import InjectedCrashError
 from messages.events import PostEvent
 from messages.objects import ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod, PodUid
@@ -27,7 +28,6 @@ from messages.units import Seconds, Timestamp
 from messages.volume_state import DescribeVolumes, VolumesDescribed
 from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesAre, WantVolumes
 from tests.support.builders import make_pod
-from tests.support.crash_matrix import CrashPointError
 from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
@@ -96,12 +96,12 @@ class VolumeStage:
         self.handled += 1
         is_here = self.handled == self.crash_at
         if is_here and not self.crashes_after:
-            raise CrashPointError
+            raise InjectedCrashError
         started = len(self.lanes.lanes)
         receive(message)
         self.most_in_a_turn = max(self.most_in_a_turn, len(self.lanes.lanes) - started)
         if is_here:
-            raise CrashPointError
+            raise InjectedCrashError
 
     def _wall(self) -> Timestamp:
         return self.play.clock.wall()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from actors.pod_manager import POD_MANAGER
 from agent.edges import Edges
 from agent.tree import AgentTree
-from kernel import Steps, SupervisorSpec, isolated
+from kernel import AnySpec, ChildSpec, Steps, SupervisorSpec, isolated
 from messages.pods import Pod
 from messages.sources import Rescan
 from server.actor import Listeners
@@ -19,7 +20,6 @@ from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.node.node_stage import MadeUpMachine
 from tests.support.runtimes.watched_core import ContainerWatch
 from tests.support.sources.memory_source import FAKE_SOURCE, FakeMemory, FakeSource
-from tests.support.worlds.standalone import with_child
 
 
 class RunningAlone:
@@ -53,8 +53,19 @@ class RunningAlone:
         )
         root = AgentTree(self._settings, Listeners(), lambda: self.play.system, edges).root()
         root = replace(root, intensity=PATIENT_ROOT.intensity, backoff=PATIENT_ROOT.backoff)
-        return with_child(root, isolated(FAKE_SOURCE, self._make_source))
+        return _with_child(root, isolated(FAKE_SOURCE, self._make_source))
 
     def _make_source(self) -> FakeSource:
         pod_manager = self.play.port(POD_MANAGER)
         return FakeSource(pod_manager, self._fake)
+
+
+def _with_child(spec: SupervisorSpec, child: ChildSpec[Any]) -> SupervisorSpec:
+    """Return ``spec`` with ``child`` in the place of the one that has its path, however deep."""
+
+    def replaced(each: AnySpec) -> AnySpec:
+        if isinstance(each, SupervisorSpec):
+            return _with_child(each, child)
+        return child if each.key.path == child.key.path else each
+
+    return replace(spec, children=tuple(map(replaced, spec.children)))

@@ -51,3 +51,16 @@ def test_all_are_told_again_what_a_life_crashed_over_and_nobody_what_all_have_he
     assert not next_life.tell(REASON)
     assert first.heard == [GONE, REASON, REASON]
     assert second.heard == [GONE, REASON]
+
+
+def test_who_subscribes_while_the_registrar_crashes_over_it_is_told_by_its_next_life() -> None:
+    memory, late = FollowersMemory(), Follower(is_fatal=True)
+    followers = Followers(PERIOD, memory)
+    assert followers.tell(GONE)
+    with pytest.raises(CrashError):
+        followers.add(FollowNode(subscriber=late))
+    late.is_fatal = False
+    next_life = Followers(PERIOD, memory)
+    next_life.add(FollowNode(subscriber=Follower()))
+    assert next_life.tell(GONE)
+    assert late.heard == [GONE]
