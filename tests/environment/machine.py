@@ -76,8 +76,11 @@ class Witness:
     def describes(self, sources: Mapping[str, SourceDescribed]) -> None:
         """Hear what the sources of pods say of themselves, by name."""
 
-    def fails(self, errors: Mapping[str, str]) -> None:
-        """Hear what each actor of the agent failed with last, by name; empty if it never did."""
+    def fails(self, errors: Mapping[str, tuple[int, str]]) -> None:
+        """Hear how often each actor was started again, and what it failed with last, by name.
+
+        The latter is empty if it never did.
+        """
 
     def changes(self, change: Change, *, is_agents: bool) -> None:
         """Hear of a change at the API server, and whether the agent made it."""

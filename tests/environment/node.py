@@ -257,13 +257,10 @@ class Node:
         of_cluster = self.cluster.asked if self.cluster is not None else Counter[str]()
         return of_cluster + Counter({"URL": self.url.asked})
 
-    def errors(self) -> dict[str, str]:
-        """Return what each actor that was restarted failed with last, by name, as people see it.
-
-        One that was not may have come in the place of another of its name.
-        """
+    def errors(self) -> dict[str, tuple[int, str]]:
+        """Return how often each actor was started again, and what it failed with last, as people see it."""
         described = self.play.describe().values()
-        return {each.name: each.last_error for each in described if each.restarts}
+        return {each.name: (each.restarts, each.last_error) for each in described}
 
     def handled(self) -> Counter[str]:
         """Return how many messages each actor of the agent has handled in all of its lives."""

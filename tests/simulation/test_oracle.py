@@ -36,21 +36,26 @@ def test_the_page_on_testing_has_each_rule_as_its_class_says_it() -> None:
     assert page == with_table(page), "make reference"
 
 
-def test_an_actor_that_does_not_show_its_last_error_any_more_is_said_and_a_new_agent_knows_none(
+def test_an_actor_that_does_not_show_its_last_error_any_more_is_said(tmp_path: Path) -> None:
+    oracle = Oracle(Node(1, tmp_path))
+    oracle.fails(
+        {"probe-keeper": (1, "it crashed"), "runtime": (0, ""), "pods/a": (1, "it crashed")}
+    )
+    oracle.fails({"probe-keeper": (2, "it crashed again"), "runtime": (1, ""), "pods/a": (0, "")})
+    assert oracle.broken == []  # another worker has the name of the one that is gone
+    oracle.fails({"probe-keeper": (3, ""), "runtime": (1, "")})
+    assert oracle.broken == [
+        "0.00 s: probe-keeper does not show any more that it failed with it crashed again"
+    ]
+
+
+def test_a_new_agent_knows_no_errors_also_if_the_one_before_began_in_the_same_moment(
     tmp_path: Path,
 ) -> None:
     oracle = Oracle(Node(1, tmp_path))
-    oracle.fails({"probe-keeper": "it crashed", "runtime": ""})
-    oracle.fails({"probe-keeper": "it crashed again", "runtime": ""})
-    for _ in range(2):  # in one moment
+    for _ in range(2):
         oracle.wishes.note_kill(1.0)
-        oracle.fails({"probe-keeper": "", "runtime": "it crashed"})
-        assert oracle.broken == []
+        oracle.fails({"runtime": (1, "it crashed")})
         oracle.wishes.note_kill(1.0)
-        oracle.fails({"probe-keeper": "", "runtime": ""})
-        assert oracle.broken == []
-    oracle.fails({"probe-keeper": "", "runtime": "it crashed"})
-    oracle.fails({"probe-keeper": "", "runtime": ""})
-    assert oracle.broken == [
-        "0.00 s: runtime does not show any more that it failed with it crashed"
-    ]
+        oracle.fails({"runtime": (2, "")})
+    assert oracle.broken == []

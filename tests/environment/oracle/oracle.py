@@ -132,7 +132,7 @@ class Oracle(Witness):
             rule.describes(sources)
 
     @override
-    def fails(self, errors: Mapping[str, str]) -> None:
+    def fails(self, errors: Mapping[str, tuple[int, str]]) -> None:
         for rule in self._rules:
             rule.fails(errors)
 

@@ -76,20 +76,21 @@ class ErrorStays(Rule):
     """What an actor failed with last is shown as long as it is there, however its later lives end.
 
     An agent that begins knows nothing of the errors of the one before. An actor that was gone meanwhile, such
-    as the worker of a pod, is another one, also if nobody looked: it was never restarted.
+    as the worker of a pod, is another one: it was not started again more often.
     """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
-        self._errors: dict[str, str] = {}
+        self._errors: dict[str, tuple[int, str]] = {}
         self._kills = 0
 
     @override
-    def fails(self, errors: Mapping[str, str]) -> None:
+    def fails(self, errors: Mapping[str, tuple[int, str]]) -> None:
         before = self._errors if self._kills == self.wishes.kills else {}
-        for name, error in errors.items():
-            if before.get(name) and not error:
-                self.broken(f"{name} does not show any more that it failed with {before[name]}")
+        for name, (restarts, error) in errors.items():
+            restarts_before, error_before = before.get(name, (0, ""))
+            if error_before and not error and restarts > restarts_before:
+                self.broken(f"{name} does not show any more that it failed with {error_before}")
         self._errors, self._kills = dict(errors), self.wishes.kills
 
 

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from messages.pods import Pod
 from tests.environment.cluster import NODE
-from tests.environment.oracle.references import Reference, references
+from tests.environment.oracle.references import Reference, files_of, references
 from tests.environment.oracle.rule import Rule
 from tests.environment.oracle.shown import TERMINAL
 from tests.environment.oracle.starts import CALM
@@ -26,8 +26,8 @@ FOLDERS: Final = {"secrets": "Secret", "configmaps": "ConfigMap"}
 class OneWatcher(Rule):
     """Each object of the API server that pods reference has one actor, from the first reference to the last.
 
-    It may have none once nobody has read it for a while, and one while a pod cannot be stopped because its
-    runtime is away. Static pods need none.
+    It may have none once nobody has read it for a while, unless a volume of a pod that runs shows it, and one
+    while a pod cannot be stopped because its runtime is away. Static pods need none.
     """
 
     is_of_containers = False
@@ -36,6 +36,8 @@ class OneWatcher(Rule):
         super().__init__(*about)
         self._pods: dict[str, list[Reference]] = {}
         """What the pods reference that are there, and have not ended."""
+        self._shown: dict[str, set[tuple[str, str]]] = {}
+        """What their volumes show."""
         self._since: dict[tuple[str, str], float] = {}
         self._released_at: dict[tuple[str, str], float] = {}
 
@@ -48,6 +50,7 @@ class OneWatcher(Rule):
         before = set(self._referenced())
         ended = change.is_gone or change.after.get("status", {}).get("phase") in TERMINAL
         self._pods[uid] = [] if ended or pod.is_mirror else list(references(pod))
+        self._shown[uid] = {each.key for _, _, each in files_of(pod)}
         after = set(self._referenced())
         self._released_at.update(dict.fromkeys(before - after, now))
         self._since.update(dict.fromkeys(after - before, now))
@@ -60,9 +63,18 @@ class OneWatcher(Rule):
         for key in sorted(there - referenced) if self.runtime.is_there else ():
             if now > max(calm_since, self._released_at.get(key, 0.0) + CALM):
                 self.broken(f"an actor is there for {key}, which nobody references")
+        followed = self._followed()
         for key in sorted(referenced - there):
-            if max(calm_since, self._since[key] + CALM) < now < self._since[key] + READ_FOR:
+            may_rest = key not in followed and now >= self._since[key] + READ_FOR
+            if max(calm_since, self._since[key] + CALM) < now and not may_rest:
                 self.broken(f"no actor is there for {key}, which is referenced")
+
+    def _followed(self) -> set[tuple[str, str]]:
+        """Return what volumes show of pods that run."""
+        if not self.runtime.makes_volumes:
+            return set()
+        shown = (self._shown.get(each.uid, set()) for each in self.runtime.live())
+        return set().union(*shown)
 
     def _referenced(self) -> Iterator[tuple[str, str]]:
         return (each.key for pod in self._pods.values() for each in pod)
