@@ -163,8 +163,8 @@ class ProbeKeeper(PooledActor[ProbeKeeperMessage]):
             if which not in pod.orders:
                 if order is None:
                     continue  # it begins with its first order
+                self._start_prober(key)  # first: what the next life finds has been started
                 pod.orders[which] = order
-                self._start_prober(key)
             elif pod.orders[which] != order or tells_all:
                 pod.orders[which] = order
                 self._tell_prober(key)

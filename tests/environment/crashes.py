@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from kernel.cell import Cell
 from kernel.current import current_incarnation
+from kernel.dynamic import DynamicPort
 from kernel.envelope import Crash, Envelope, Fence, KernelMessage, LifeOfActor, title_of
 from kernel.incarnation import Incarnation
 from kernel.later import Later
@@ -38,6 +39,7 @@ class How(StrEnum):
 
 
 AT_MESSAGES: Final = frozenset({How.UNHANDLED, How.HANDLED})
+WHILE_TELLING: Final = frozenset({How.UNTOLD, How.TOLD})
 
 
 class CrashedAmidError(BaseException):
@@ -73,39 +75,20 @@ class CrashesAmid:
         self._armed: list[_Armed] = []
         self.when_crashed: Callable[[str], None] = lambda _: None
         """Is told the name of an actor that is about to crash."""
-        tell, handle, drive = Cell.tell, Incarnation._handle, Operations._drive
-
-        def telling(cell: Cell[Any], message: Any, /) -> None:
-            is_inside = self._armed and cell.key.path not in OUTSIDE
-            due = self._due({How.UNTOLD, How.TOLD}) if is_inside else None
-            if due is None or due.how is How.TOLD:
-                tell(cell, message)
-            if due is not None:
-                self.crash()
-
-        def handling(life: Incarnation, item: object) -> bool:
-            is_counted = self._armed and not isinstance(item, Envelope | Fence | Crash | StepEnded)
-            due = self._due(AT_MESSAGES) if is_counted else None
-            return handle(life, item if due is None else _Fatal(item, due.how, self))
-
-        def driving(engine: Operations[Any], running: Any, go: Callable[[], object]) -> None:
-            due = self._due(AT_MESSAGES) if self._armed else None
-            drive(engine, running, self.crash if due and due.how is How.UNHANDLED else go)
-            if due is not None:
-                self.crash()
-
-        patched.setattr(Cell, "tell", telling)
-        patched.setattr(Incarnation, "_handle", handling)
-        patched.setattr(Operations, "_drive", driving)
+        for each in (Cell, DynamicPort):
+            patched.setattr(each, "tell", self._counting_told(each.tell))
+        patched.setattr(Incarnation, "_handle", self._counting_handled(Incarnation._handle))
+        patched.setattr(Operations, "_drive", self._counting_steps(Operations._drive))
 
     def arm(self, left: int, how: How, victim: str = "") -> None:
         """Have ``victim`` crash at the ``left``-th message from now that it handles, or tells.
 
         Of many actors that are alike, such as those of pods, ``victim`` is what their names begin with: it
-        is whichever of them comes to that message. If it is empty, that is any actor.
+        is whichever of them comes to that message. If it is empty, that is any actor. Who is to crash
+        already crashes then.
         """
-        self._armed = [each for each in self._armed if each.victim != victim]
-        self._armed.append(_Armed(left, how, victim))
+        if all(each.victim != victim for each in self._armed):
+            self._armed.append(_Armed(left, how, victim))
 
     def disarm(self) -> None:
         """Have nobody crash."""
@@ -126,7 +109,35 @@ class CrashesAmid:
         self._armed.remove(armed)
         self.crash()
 
-    def _due(self, hows: frozenset[How] | set[How]) -> _Armed | None:
+    def _counting_told(self, tell: Callable[..., None]) -> Callable[..., None]:
+        def counted(port: Cell[Any] | DynamicPort, message: Any, /) -> None:
+            is_outside = isinstance(port, Cell) and port.key.path in OUTSIDE
+            due = self._due(WHILE_TELLING) if self._armed and not is_outside else None
+            if due is None or due.how is How.TOLD:
+                tell(port, message)
+            if due is not None:
+                self.crash()
+
+        return counted
+
+    def _counting_handled(self, handle: Callable[..., bool]) -> Callable[..., bool]:
+        def counted(life: Incarnation, item: object) -> bool:
+            is_counted = self._armed and not isinstance(item, Envelope | Fence | Crash | StepEnded)
+            due = self._due(AT_MESSAGES) if is_counted else None
+            return handle(life, item if due is None else _Fatal(item, due.how, self))
+
+        return counted
+
+    def _counting_steps(self, drive: Callable[..., None]) -> Callable[..., None]:
+        def counted(engine: Operations[Any], running: Any, go: Callable[[], object]) -> None:
+            due = self._due(AT_MESSAGES) if self._armed else None
+            drive(engine, running, self.crash if due and due.how is How.UNHANDLED else go)
+            if due is not None:
+                self.crash()
+
+        return counted
+
+    def _due(self, hows: frozenset[How]) -> _Armed | None:
         """Count a message. Return the crash whose time has come, which is then of whose turn it is."""
         life = current_incarnation()
         if not isinstance(life, Incarnation) or life.is_cut_off:

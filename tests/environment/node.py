@@ -355,10 +355,10 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
         ]
     )
     settings = settings_of(line, (), hostname=NODE)
-    assert settings.runtime is not None
     if settings.cluster is not None:
         cluster = replace(settings.cluster, change_detection=sources.detection)
         settings = replace(settings, cluster=cluster)
+    assert settings.runtime is not None
     if settings.runtime.containers is None:
         return settings
     containers = replace(settings.runtime.containers, pod_logs_dir=folder / "logs")

@@ -39,9 +39,12 @@ OPENINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *ADDED,
         "an object changes",
         "an object changes",
+        "a pod is removed",
         "an object is deleted",
+        "a pod is removed",
         "a pod is added",
         "an object changes",
+        "a pod is removed",
     ),
     "objects are fetched again when they are old": (
         *ADDED,

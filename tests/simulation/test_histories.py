@@ -13,14 +13,11 @@ import pytest
 
 from tests.environment.node import USUAL
 from tests.simulation.history import History
-from tests.simulation.openings import tellable
 from tests.simulation.shortening import shortened
 from tests.simulation.telling import again
 
 SEEDS: Final = {"cri": range(1, 17), "hollow": range(1, 13), "provider": range(1, 13)}
 """Those of each run of the tests, by what runs the pods. ``make simulate`` has others."""
-OPENED: Final = range(1, 2)
-"""Those of each opening, with each runtime that can tell it."""
 RESTARTS_ACTORS: Final = 11
 """A seed in which supervisors wait, by chance longer or shorter, before they start actors again."""
 FAILED_ONCE: Final = Path(__file__).with_name("seeds.txt")
@@ -42,16 +39,6 @@ def test_a_node_keeps_its_promises_whatever_happens_and_comes_to_rest_afterwards
     history = History.of(seed, runtime)
     broken = history.broken()
     assert not broken, "\n".join((again(runtime, seed), *history.lines(), *broken))
-
-
-@pytest.mark.parametrize("seed", OPENED)
-@pytest.mark.parametrize(("runtime", "opening"), list(tellable()))
-def test_so_it_does_in_each_story_in_which_actors_crash_again_and_again(
-    runtime: str, opening: str, seed: int
-) -> None:
-    history = History.opened_by(opening, seed, runtime)
-    broken = history.broken()
-    assert not broken, "\n".join((*history.lines(), *broken))
 
 
 def test_a_history_is_the_same_in_each_process_so_that_a_seed_can_be_told_again() -> None:

@@ -6,6 +6,7 @@ from kernel import Port
 from messages.api import CallsDescribed, DescribeCalls
 from messages.events import DescribeEvents, EventsDescribed
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
+from messages.objects import DescribeObjects, ObjectsDescribed
 from messages.pod_manager import DescribePods, PodsDescribed
 from messages.sources import DescribeSource, SourceDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
@@ -39,3 +40,8 @@ def describe_events(reply_to: Port[EventsDescribed]) -> DescribeEvents:
 def describe_statuses(reply_to: Port[StatusesDescribed]) -> DescribeStatuses:
     """Return the question for the statuses of all pods."""
     return DescribeStatuses(reply_to=reply_to)
+
+
+def describe_objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:
+    """Return the question for the state of all objects of a kind."""
+    return DescribeObjects(reply_to=reply_to)

@@ -10,6 +10,7 @@ from tests.environment.machine import Instance
 from tests.environment.node import Node
 from tests.environment.oracle.cluster import is_preparing
 from tests.environment.oracle.cluster_rest import condition, restless_cluster
+from tests.environment.oracle.referenced import miscounted
 from tests.environment.oracle.rule import Wishes, is_sidecar
 from tests.environment.oracle.shown import TERMINAL
 from tests.environment.oracle.volumes import stale_files
@@ -33,6 +34,7 @@ def restless(node: Node, wishes: Wishes) -> Iterator[str]:
     yield from _left_over(node, wanted)
     yield from stale_files(node, wishes)
     yield from restless_cluster(node, wishes)
+    yield from miscounted(node, wishes)
 
 
 def _unlike(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> Iterator[str]:

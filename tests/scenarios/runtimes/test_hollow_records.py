@@ -22,7 +22,7 @@ from messages.units import Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.record_file import ASIDE, HEADER
 from runtimes.hollow.record_keeper import HOLLOW_RECORDS
-from tests.environment.crashes import CrashesAmid
+from tests.environment.crashes import CrashesAmid, How
 from tests.support.kernel.clock import EPOCH
 from tests.support.runtimes.hollow_stage import HollowStage, hollow_pod, hollow_stage
 
@@ -75,7 +75,7 @@ def test_what_changed_is_on_record_though_the_runtime_crashes_while_it_has_it_sa
     with process(file) as stage:
         crashes = CrashesAmid(monkeypatch, stage.play.clock.monotonic)
         stage.started(PLAIN)  # its sandbox is saved at once, the rest in a moment
-        crashes.arm(1, is_told=False)
+        crashes.arm(1, How.UNTOLD)
         stage.play.advance(2.0)
         before = stage.follow().sandboxes
         assert stage.play.describe()[HOLLOW_CONTAINERS.path].restarts == 1

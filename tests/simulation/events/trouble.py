@@ -127,7 +127,7 @@ def _arm(world: World, victim: str) -> None:
     assert world.crashes is not None
     world.troubles()
     random_ = world.random
-    how, left = random_.choice(list(How)), random_.randrange(1, random_.choice([3, 8, 30]))
+    how, left = random_.choice(list(How)), random_.randrange(1, random_.choice([3, 6, 20]))
     world.crashes.arm(left, how, victim)
 
 
