@@ -50,9 +50,9 @@ from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
 from runtimes.cri.cgroups.opening import open_cgroups
+from runtimes.cri.configs.namespaces import UserIdRanges
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
-from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.found_wire import FoundWire

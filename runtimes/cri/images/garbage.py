@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from manifests.image_names import parse_image_name
 from messages.units import Seconds
-from runtimes.cri.configs import names
+from runtimes.cri.configs import labels
 from runtimes.cri.images.options import GarbageOptions
 from runtimes.cri.wire import cri_pb2 as cri
 
@@ -140,7 +140,7 @@ def images_in_use(containers: Iterable[cri.Container]) -> frozenset[str]:
             container.image_ref,
             container.image_id,
             container.image.image,
-            *container.annotations.get(names.VOLUME_IMAGES, "").split(),
+            *container.annotations.get(labels.VOLUME_IMAGES, "").split(),
         )
         if name
     }

@@ -8,8 +8,7 @@ from typing import Final
 from kernel import Operation
 from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
 from runtimes.cri import rpcs
-from runtimes.cri.configs.image_volumes import image_volume_features
-from runtimes.cri.configs.node import HandlerFeatures, RuntimeFeatures
+from runtimes.cri.configs.node import HandlerFeatures, RuntimeFeatures, image_volume_features
 from runtimes.cri.operations.flow import RpcError, call
 from runtimes.cri.operations.outcomes import one_line
 from runtimes.cri.wire import cri_pb2 as cri

@@ -17,15 +17,12 @@ from runtimes.cri.cgroups.container_limits import (
 )
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.documents import spec_of
-from runtimes.cri.configs.mounts import container_mounts
+from runtimes.cri.configs.mounts import MountSituation, container_mounts
+from runtimes.cri.configs.namespaces import has_own_users
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
-from runtimes.cri.configs.resources import linux_resources
-from runtimes.cri.configs.runtime_classes import runtime_handler
-from runtimes.cri.configs.sandbox import sandbox_config
-from runtimes.cri.configs.user_namespaces import has_own_users
-from runtimes.cri.configs.users import image_user
-from runtimes.cri.configs.volume_mounts import MountSituation
+from runtimes.cri.configs.sandbox import linux_resources, runtime_handler, sandbox_config
+from runtimes.cri.configs.security import image_user
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.inventory import bare_id
 from runtimes.cri.operations.cgroup_work import on_cgroups

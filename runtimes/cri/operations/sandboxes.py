@@ -11,14 +11,13 @@ from messages.container_runtime import RunSandbox
 from messages.pod_runtime import SandboxObserved
 from messages.pods import PodUid
 from runtimes.cri import rpcs
+from runtimes.cri.configs.dns import parse_resolv_conf
 from runtimes.cri.configs.layout import pod_dir
+from runtimes.cri.configs.namespaces import has_own_users
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.reading import identity_of, sandbox_observed
 from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
-from runtimes.cri.configs.resolv_conf import parse_resolv_conf
-from runtimes.cri.configs.runtime_classes import runtime_handler
-from runtimes.cri.configs.sandbox import sandbox_config, sandbox_notices
-from runtimes.cri.configs.user_namespaces import has_own_users
+from runtimes.cri.configs.sandbox import runtime_handler, sandbox_config, sandbox_notices
 from runtimes.cri.disk.node_files import read_resolv_conf
 from runtimes.cri.disk.removal import forget_pod_files
 from runtimes.cri.inventory import SandboxSeen

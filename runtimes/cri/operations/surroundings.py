@@ -9,9 +9,9 @@ from files.cgroups.options import CgroupOptions
 from messages.pods import Pod, PodUid
 from runtimes.cri.cgroups.container_limits import CgroupFacts
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups
+from runtimes.cri.configs.namespaces import UserIdRanges
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
-from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.wire import cri_pb2 as cri
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from kernel import Operation
 from messages.pod_runtime import ContainerObserved, ContainerState
-from runtimes.cri.configs.termination import last_words, message_of
+from runtimes.cri.configs.reading import last_words, message_of
 from runtimes.cri.disk.last_words import read_last_words
 from runtimes.cri.operations.flow import DiskError, DiskLane, on_disk
 from runtimes.cri.operations.surroundings import Surroundings

@@ -1,4 +1,4 @@
-"""What a container says about its end, for when nobody has its pod any more."""
+"""What a container's annotations say about its end, once its pod is gone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from messages.pod_runtime import StopTerms
 from messages.units import Seconds
-from runtimes.cri.configs.labels import container_annotations
-from runtimes.cri.configs.stop_terms import stop_terms
+from runtimes.cri.configs.labels import container_annotations, stop_terms
 from tests.support.builders import make_pod
 
 HOOK = "io.kubernetes.container.preStopHandler"
