@@ -61,7 +61,7 @@ from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
-from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from runtimes.cri.runtime_socket import RuntimeSocket
 from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder
@@ -149,14 +149,14 @@ class CriComposition:
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)
         self._node = cri_node(settings, told, options)
         room = allocatable(resources, machine)
-        self._around = self._surroundings(options, room, UserIdRanges(told.ids_per_pod))
+        self._context = self._operation_context(options, room, UserIdRanges(told.ids_per_pod))
 
-    def _surroundings(
+    def _operation_context(
         self, options: CgroupOptions, room: Amounts, user_ids: UserIdRanges
-    ) -> Surroundings:
+    ) -> OperationContext:
         cgroups = open_cgroups(options, noted=self._containers.cgroups.noted.append)
         check_cgroups(options, is_unified=cgroups.facts.is_unified)
-        return Surroundings(
+        return OperationContext(
             inventory=self._containers.inventory,
             node=self._current_node,
             runtime=self._runtime_name,
@@ -249,7 +249,7 @@ class CriComposition:
             node=self._edges.node(),
             endpoint=self._where,
         )
-        return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
+        return CriRuntime(ports, self._containers, self._context, self._wire, self._disk)
 
     def _make_hooks(self) -> HookRunner:
         containers = self._address(CRI_CONTAINERS)
@@ -298,7 +298,7 @@ class CriComposition:
             pod_keeper=pod_keeper,
             sources=self._sources,
         )
-        return CgroupKeeper(ports, self._around.cgroups, self._disk)
+        return CgroupKeeper(ports, self._context.cgroups, self._disk)
 
     def _current_node(self) -> CriNode:
         greeting, classes = self._containers.greeting, self._containers.runtime_classes

@@ -22,7 +22,7 @@ from messages.units import Seconds
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.figures import CallFigures, CgroupFigures, PlegFigures
 from runtimes.cri.inventory import CriInventory
-from runtimes.cri.operations.connecting import Greeting
+from runtimes.cri.operations.looking import Greeting
 from runtimes.cri.purposes import RunningOperation
 from runtimes.cri.wire.transport import RpcFailure, RpcInFlight
 

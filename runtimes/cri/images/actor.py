@@ -113,7 +113,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
         match message:
             case CallRuntime():
                 self._memory.in_hand = message
-                self._take_call(message)
+                self._handle_call(message)
                 self._memory.in_hand = None
             case DescribeImages(reply_to=reply_to):
                 reply_to.tell(self._memory.figures.described(self._memory.queue))
@@ -133,7 +133,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
             self._garbage.begin()
         self._go_on()
 
-    def _take_call(self, call: CallRuntime) -> None:
+    def _handle_call(self, call: CallRuntime) -> None:
         if self._memory.has_records:
             self._pulls.take(call, self._now())
         else:
@@ -156,10 +156,10 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
             _log.error("an operation failed", operation=operation, error=kind, where=result.where)
             self._give_up(work)
         else:
-            self._take_result(work, result)
+            self._handle_result(work, result)
         self._go_on()
 
-    def _take_result(self, work: ImageWork, result: Any) -> None:
+    def _handle_result(self, work: ImageWork, result: Any) -> None:
         match work:
             case ImageSearch():
                 self._pulls.finish_search(work, result, self._now())
@@ -169,7 +169,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
                 found: Collected = result
                 self._garbage.finish(found)
             case RecordReading():
-                self._take_records(result)
+                self._handle_records(result)
             case RecordWriting():
                 pass
             case _:
@@ -183,7 +183,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
             reading = image_job(lambda: remembered(path, directory), RECORDS)
             self._operations.begin(RecordReading(), reading)
 
-    def _take_records(self, found: object) -> None:
+    def _handle_records(self, found: object) -> None:
         memory = self._memory
         memory.has_records = True
         if isinstance(found, PullRecords):
@@ -222,7 +222,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
                 self._pulls.drop(work)
                 return calls
             case RecordReading():
-                self._take_records(None)
+                self._handle_records(None)
                 return ()
             case GarbageCollection() | RecordWriting():
                 return ()

@@ -21,8 +21,7 @@ from runtimes.cri.images.garbage import (
 from runtimes.cri.images.image_jobs import image_job
 from runtimes.cri.images.options import GarbageOptions
 from runtimes.cri.images.pull_failures import message_of
-from runtimes.cri.operations.flow import DiskError, RpcError, call
-from runtimes.cri.operations.outcomes import is_away
+from runtimes.cri.operations.flow import DiskError, RpcError, call, is_away
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
-from runtimes.cri.operations.outcomes import is_away
+from runtimes.cri.operations.flow import is_away
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
 LONGEST: Final = 2048

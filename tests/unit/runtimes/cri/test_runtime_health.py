@@ -13,7 +13,7 @@ from runtimes.cri.configs.node import RuntimeFeatures
 from runtimes.cri.figures import CallFigures, CallMade, CgroupFigures, PlegFigures
 from runtimes.cri.health import node_of, pleg_trouble, trouble_of
 from runtimes.cri.messages import CriMemory
-from runtimes.cri.operations.connecting import Greeting, greet
+from runtimes.cri.operations.looking import Greeting, greet
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.runtimes.cgroup_model import CgroupModel
 

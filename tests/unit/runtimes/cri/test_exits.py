@@ -1,4 +1,4 @@
-"""What a removal takes when containerd has a task that its CRI does not know of."""
+"""How a container is ended and removed when containerd has a task that its CRI does not know."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from google.protobuf.message import Message
 
 from kernel import Delay, carried_out
 from runtimes.cri import rpcs
+from runtimes.cri.operations.exits import LOOKS_AT_AN_END, LOOKS_AT_AN_EXIT, removed
 from runtimes.cri.operations.flow import RpcError
-from runtimes.cri.operations.removing import LOOKS_AT_AN_END, LOOKS_AT_AN_EXIT, removed
 from runtimes.cri.wire import containerd_tasks_pb2 as tasks
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
 

@@ -8,7 +8,7 @@ import pytest
 
 from kernel import carried_out
 from runtimes.cri.operations.flow import RpcError
-from runtimes.cri.operations.glancing import glance
+from runtimes.cri.operations.looking import glance
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
 

@@ -17,8 +17,8 @@ from runtimes.cri.wire import cri_pb2 as cri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What there is, what the node is, and who makes what a runtime does not."""
+class OperationContext:
+    """The inventory, the node, and the cgroups that no runtime makes."""
 
     inventory: CriInventory
     node: Callable[[], CriNode]
@@ -40,17 +40,17 @@ class Surroundings:
     """What they were told."""
 
     def say(self, pod: Pod, notice: ConfigNotice) -> None:
-        """Tell people something about a pod, however often it is found out, once."""
+        """Tell people something about a pod, once."""
         said = self.said.setdefault(pod.uid, set())
         if notice not in said:
             said.add(notice)
             self.notice(pod, notice)
 
     def pods(self) -> frozenset[PodUid]:
-        """Return the pods of which something is kept here."""
+        """Return the pods about which something is kept here."""
         return self.user_ids.pods() | self.said.keys()
 
     def forget(self, uid: PodUid) -> None:
-        """Forget a pod of which nothing is left. Its user ids are free again."""
+        """Forget a pod that has ended. Its user ids are free again."""
         self.user_ids.release(uid)
         self.said.pop(uid, None)
