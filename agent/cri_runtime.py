@@ -58,8 +58,7 @@ from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.found_wire import FoundWire
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.image_memory import ImageMemory
-from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
+from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk

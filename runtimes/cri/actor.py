@@ -138,9 +138,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     def receive(self, message: CriRuntimeMessage, /) -> None:
         match message:
             case CallRuntime() | AskContainer():
-                self._memory.in_hand = message
+                self._memory.handling = message
                 self._handle_request(message)
-                self._memory.in_hand = None
+                self._memory.handling = None
             case StreamTold() | StreamEnded():
                 self._handle_stream(message)
             case FollowContainers(subscriber=subscriber):
@@ -164,8 +164,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         """Answer what the life before failed over, if nobody goes on with it."""
         memory = self._memory
         failed = (each.purpose for each in self._operations.recover() if not each.is_answered)
-        lost = {id(each): each for each in (memory.in_hand, *failed)}
-        memory.in_hand = None
+        lost = {id(each): each for each in (memory.handling, *failed)}
+        memory.handling = None
         kept = [*self._operations.purposes(), *(each.call for each in memory.looks)]
         for each in lost.values():
             if isinstance(each, CallRuntime | AskContainer) and not any(

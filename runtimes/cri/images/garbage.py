@@ -73,7 +73,7 @@ class ImageHistory:
     def look(
         self, images: Iterable[cri.Image], used: frozenset[str], kept: frozenset[str], now: Seconds
     ) -> list[UnusedImage]:
-        """Note which images there are, and return those that nobody uses, in the order of their removal.
+        """Note which images there are, and return the unused ones, in the order of their removal.
 
         ``used`` and ``kept`` are names or ids: of images that containers use, and of such as are never
         removed.

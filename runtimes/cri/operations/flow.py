@@ -43,6 +43,9 @@ ReplyT = TypeVar("ReplyT", bound=Message)
 
 IN_PROGRESS: Final = "the disk has not answered an earlier attempt yet"
 
+IMAGE_DEADLINE: Final = Seconds(90.0)
+"""From when a thread is at a job: it may take a minute, as long as a credential plugin has."""
+
 
 def failure_of(failure: RpcFailure) -> RuntimeFailure:
     """Return what a call without a reply means for the request that it belongs to."""
@@ -205,3 +208,8 @@ def without_cgroup(uid: PodUid, cgroups: PodCgroups) -> Operation[bool]:
     """Remove the cgroup of a pod, and return whether it is gone. Raises ``DiskError``."""
     work = partial(cgroups.remove, uid)
     return (yield from on_disk(work, DiskLane.CGROUP_REMOVALS, turn=turn_of(uid)))
+
+
+def on_images(work: Callable[[], T], turn: str = "") -> Operation[T]:
+    """Do ``work`` on a thread. Raises ``DiskError``, also if it hangs: a file system may be away."""
+    return (yield from on_disk(work, DiskLane.IMAGES, turn=turn, within=IMAGE_DEADLINE))

@@ -1,8 +1,9 @@
-"""Finding and pulling images for pods: who asks, what is under way, and who is answered."""
+"""Finding and pulling images for pods: the calls, the meaning of failures, and the answers."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import structlog
@@ -23,12 +24,41 @@ from messages.container_runtime import (
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.cri.images.image_memory import ImageMemory, ImageSearch, ImageWork
-from runtimes.cri.images.image_operations import PullHelp, found_image, pulled_image
+from runtimes.cri import rpcs
 from runtimes.cri.images.keyring import Credential, PullSecrets, pull_secrets
+from runtimes.cri.images.node_credentials import NodeKeyring
 from runtimes.cri.images.options import VerificationOptions, VerificationPolicy
-from runtimes.cri.images.pull_failures import QPS_EXCEEDED
+from runtimes.cri.images.protocol import ImageMemory, ImageSearch, ImageWork
 from runtimes.cri.images.pull_queue import PullOrder, PullWaiter
+from runtimes.cri.images.pull_records import PullRecords
+from runtimes.cri.operations.flow import RpcError, call, is_away
+from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import RpcCode, RpcFailure
+
+LONGEST_MESSAGE: Final = 2048
+"""Characters of a message. Runtimes repeat themselves."""
+
+QPS_EXCEEDED: Final = RuntimeFailure(
+    kind=RuntimeFailureKind.IMAGE_PULL, message="pull QPS exceeded"
+)
+
+_CERTAIN = frozenset({RpcCode.OTHER, RpcCode.NOT_FOUND, RpcCode.UNIMPLEMENTED})
+_CODES: Final = {
+    RpcCode.UNAVAILABLE: "Unavailable",
+    RpcCode.DEADLINE_EXCEEDED: "DeadlineExceeded",
+    RpcCode.CANCELLED: "Canceled",
+    RpcCode.UNIMPLEMENTED: "Unimplemented",
+    RpcCode.NOT_FOUND: "NotFound",
+    RpcCode.RESOURCE_EXHAUSTED: "ResourceExhausted",
+}
+_REASONS: Final = {
+    "RegistryUnavailable": "the registry is unavailable",
+    "SignatureValidationFailed": "the signature validation failed",
+}
+"""Words at the beginning of a runtime's message that are reasons of their own."""
+
+WITHOUT: Final = None
+"""No credentials: as anybody may pull."""
 
 _LONGEST_NAME: Final = 256
 """Characters that are shown of a name that cannot be read."""
@@ -43,6 +73,98 @@ _NOT_HERE: Final = RuntimeFailure(
 _log = structlog.get_logger("images")
 
 
+def is_uncertain(failure: RpcFailure) -> bool:
+    """Return whether the call may have had its effect in spite of ``failure``."""
+    return failure.code not in _CERTAIN
+
+
+def message_of(failure: RpcFailure) -> str:
+    """Return a runtime's message in one line, with its code if that says anything."""
+    text = " ".join(failure.message.split())[:LONGEST_MESSAGE]
+    code = _CODES.get(failure.code)
+    return f"rpc error: code = {code} desc = {text}" if code else text
+
+
+def find_failure(failure: RpcFailure) -> RuntimeFailure:
+    """Return why it is not known whether an image is there."""
+    kind = RuntimeFailureKind.UNCERTAIN if is_uncertain(failure) else RuntimeFailureKind.REFUSED
+    return RuntimeFailure(kind=kind, message=message_of(failure), is_away=is_away(failure))
+
+
+def pull_failure(image: str, failures: Sequence[RpcFailure]) -> RuntimeFailure:
+    """Return why an image could not be pulled, after one attempt or several with other credentials."""
+    last = failures[-1]
+    kind = RuntimeFailureKind.UNCERTAIN if is_uncertain(last) else RuntimeFailureKind.IMAGE_PULL
+    for word, meaning in _REASONS.items():
+        found = next((each for each in failures if each.message.startswith(word)), None)
+        if found is not None:
+            rest = " ".join(found.message.removeprefix(word).lstrip(":").split())[:LONGEST_MESSAGE]
+            message = f"image pull failed for {image} because {meaning}{rest and ': '}{rest}"
+            return RuntimeFailure(kind=kind, message=message, reason=word)
+    messages = dict.fromkeys(map(message_of, failures))
+    text = next(iter(messages)) if len(messages) == 1 else f"[{', '.join(messages)}]"
+    return RuntimeFailure(kind=kind, message=text[:LONGEST_MESSAGE], is_away=is_away(last))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullHelp:
+    """What a pull needs beside the runtime."""
+
+    node: NodeKeyring
+    records: PullRecords
+    save: Callable[[], Operation[None]]
+    """Writes the records down."""
+    deadline: Seconds
+
+
+def found_image(image: str) -> Operation[ImageFound | RuntimeFailure]:
+    """Look for an image, by name or id."""
+    try:
+        reply = yield from call(rpcs.image_status(image))
+    except RpcError as error:
+        return find_failure(error.failure)
+    return as_found(reply)
+
+
+def as_found(reply: cri.ImageStatusResponse) -> ImageFound:
+    """Return the image of a reply; an empty one if there is none."""
+    return ImageFound(image_id=reply.image.id, size=reply.image.size)
+
+
+def pulled_image(order: PullOrder, help_: PullHelp) -> Operation[ImageFound | RuntimeFailure]:
+    """Pull an image, and remember with whose credentials."""
+    help_.records.note_begin(order.image)
+    yield from help_.save()
+    own = yield from help_.node.lookup(order.image.repository)
+    failures: list[RpcFailure] = []
+    for credential in (*order.credentials, *own, WITHOUT):
+        try:
+            found = yield from _pulled_with(order, credential, help_.deadline)
+        except RpcError as error:
+            failures.append(error.failure)
+            if is_uncertain(error.failure):
+                break
+            continue
+        help_.records.note_pulled(order.image, found.image_id, credential, order.credentials)
+        yield from help_.save()
+        return found
+    help_.records.note_failure(order.image, is_certain=not is_uncertain(failures[-1]))
+    yield from help_.save()
+    return pull_failure(order.image.given, failures)
+
+
+def _pulled_with(
+    order: PullOrder, credential: Credential | None, deadline: Seconds
+) -> Operation[ImageFound]:
+    """Pull an image with these credentials. Raises ``RpcError``."""
+    auth = credential.auth.as_message() if credential is not None else None
+    reply = yield from call(rpcs.pull_image(order.image.asked_for, auth, deadline))
+    found = yield from found_image(reply.image_ref or order.image.asked_for)
+    if isinstance(found, ImageFound) and found.image_id:
+        return found
+    return ImageFound(image_id=reply.image_ref)
+
+
 class BeginWork(Protocol):
     """Begins an operation."""
 
@@ -51,8 +173,8 @@ class BeginWork(Protocol):
         ...
 
 
-class PullDesk:
-    """Takes what pods ask for, and answers it."""
+class ImagePuller:
+    """Finds and pulls what pods ask for, and answers each call."""
 
     def __init__(
         self,
@@ -68,8 +190,8 @@ class PullDesk:
         self._events = events
         self._begin = begin
 
-    def take(self, call: CallRuntime, now: Seconds) -> None:
-        """Take a call. It is answered now or later."""
+    def handle(self, call: CallRuntime, now: Seconds) -> None:
+        """Handle a call. It is answered now or later."""
         request = call.request
         if not isinstance(request, FindImage | PullImage):
             answer(call, _NOT_HERE)
@@ -88,7 +210,7 @@ class PullDesk:
             if may_begin:
                 self._begin(order, pulled_image(order, self._help))
             else:
-                answer_all(order, QPS_EXCEEDED)
+                _answer_all(order, QPS_EXCEEDED)
 
     def finish_search(
         self, search: ImageSearch, found: ImageFound | RuntimeFailure, now: Seconds
@@ -115,7 +237,7 @@ class PullDesk:
         if isinstance(result, RuntimeFailure):
             self._memory.figures.failed_pulls += 1
             _log.debug("image not pulled", image=order.image.given, reason=result.message)
-            answer_all(order, result)
+            _answer_all(order, result)
             return
         took = order.took(now)
         self._memory.figures.note_pull(result.size, took)
@@ -128,16 +250,16 @@ class PullDesk:
             size=result.size,
             took=format_duration(Seconds(round(took, 3))),
         )
-        answer_all(order, replace(result, pulled_in=took))
+        _answer_all(order, replace(result, pulled_in=took))
 
     def drop(self, order: PullOrder) -> None:
         """Give up a pull: the life before failed over it."""
         self._memory.queue.end(order)
         self._help.records.note_failure(order.image, is_certain=False)
-        answer_all(order, UNCERTAIN)
+        _answer_all(order, UNCERTAIN)
 
     def look(self, now: Seconds) -> None:
-        """Answer who cannot wait any longer, and tell of pulls that take long."""
+        """Answer pods that cannot wait any longer, and tell people about pulls that take long."""
         for order, waiter in self._memory.queue.overdue(now):
             answer(waiter.call, _still_pulled(order, now))
         for order in self._memory.queue.long_ones(now):
@@ -195,8 +317,8 @@ def answer(call: CallRuntime, outcome: RuntimeOutcome) -> None:
     call.reply_to.tell(RuntimeAnswered(ref=call.ref, outcome=outcome))
 
 
-def answer_all(order: PullOrder, outcome: RuntimeOutcome) -> None:
-    """Answer everybody who waits for a pull."""
+def _answer_all(order: PullOrder, outcome: RuntimeOutcome) -> None:
+    """Answer all that wait for a pull."""
     waiters, order.waiters = order.waiters, []
     for waiter in waiters:
         answer(waiter.call, outcome)
