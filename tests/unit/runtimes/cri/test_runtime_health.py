@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from files.cgroups.kernel_trees import V1Tree
 from files.cgroups.limits import CgroupLimits
-from files.cgroups.timed_tree import TimedTree
-from files.cgroups.v1_tree import V1Tree
+from files.cgroups.trees import TimedTree
 from kernel import carried_out
 from messages.units import Seconds, Timestamp
 from runtimes.cri.configs.node import RuntimeFeatures

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from files.cgroups.conversions import (
+from files.cgroups.limits import (
     MOST_QUOTA,
     MOST_SHARES,
     MOST_WEIGHT,
