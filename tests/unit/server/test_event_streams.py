@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from messages.event_feed import DetachReader, EventChunk
 from messages.units import Seconds
-from server.event_reader import ALIVE, CHUNK, MOST_WAITING, SLOW, EventReader
+from server.event_streams import ALIVE, CHUNK, MOST_WAITING, SLOW, EventReader
 from tests.support.kernel.probe import Probe
 
 LONG = Seconds(5.0)

@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
-from server.control.console import CommandEnded, ConsoleError, not_started
-from server.control.containers import Instance, instance_of, still_runs
+from server.control.console import (
+    CommandEnded,
+    ConsoleError,
+    Instance,
+    instance_of,
+    not_started,
+    still_runs,
+)
+
+RUNC = (
+    f'failed to exec in container: failed to start exec "{"a1" * 32}": OCI runtime exec failed: '
+    "exec failed: unable to start container process: "
+)
 
 
 def status(name: str = "main", **fields: Any) -> dict[str, Any]:
@@ -103,12 +114,6 @@ def test_what_cannot_be_read_is_a_sentence(
 def test_before_the_first_instance_there_may_be_one_of_the_pod_that_had_this_name() -> None:
     found = instance_of(pod(CREATED), "", previous=True)
     assert found == Instance("main", "", 0, is_running=False, is_of_pod_before=True)
-
-
-RUNC = (
-    f'failed to exec in container: failed to start exec "{"a1" * 32}": OCI runtime exec failed: '
-    "exec failed: unable to start container process: "
-)
 
 
 @pytest.mark.parametrize(
