@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from command.top.connection import RESTART_TOLD, AgentLink
+from command.top.state import RESTART_TOLD, AgentLink
 
 NOW = 1_000_000.0
 

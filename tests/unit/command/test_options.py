@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from command.failures import WrongUsageError
-from command.moments import beginning
+from command.options import beginning
 
 
 @pytest.mark.parametrize(
