@@ -17,7 +17,7 @@ from runtimes.cri.images.options import (
     VerificationPolicy,
     parallel_pulls,
 )
-from runtimes.cri.images.plugin_config import PluginConfigError
+from runtimes.cri.images.plugins import PluginConfigError
 from settings.agent import Settings
 from settings.containers import ContainerSettings
 from settings.errors import UsageError

@@ -8,9 +8,9 @@ from typing import Final
 from actors.logs.layout import LogOptions
 from files.cgroups.options import CgroupDriver, CgroupOptions, refusals
 from manifests.requests import Amounts
+from runtimes.cri.configs.dns import parse_resolv_conf
+from runtimes.cri.configs.namespaces import sysctl_trouble
 from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
-from runtimes.cri.configs.resolv_conf import parse_resolv_conf
-from runtimes.cri.configs.sysctls import sysctl_trouble
 from runtimes.cri.disk.node_files import kernel_security, read_resolv_conf
 from settings.agent import Settings
 from settings.containers import ContainerSettings

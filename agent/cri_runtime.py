@@ -51,18 +51,17 @@ from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
 from runtimes.cri.cgroups.opening import open_cgroups
+from runtimes.cri.configs.namespaces import UserIdRanges
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
-from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.found_wire import FoundWire
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.image_memory import ImageMemory
-from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
+from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
-from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from runtimes.cri.runtime_socket import RuntimeSocket
 from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder
@@ -151,14 +150,14 @@ class CriComposition:
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)
         self._node = cri_node(settings, told, options)
         room = allocatable(resources, machine)
-        self._around = self._surroundings(options, room, UserIdRanges(told.ids_per_pod))
+        self._context = self._operation_context(options, room, UserIdRanges(told.ids_per_pod))
 
-    def _surroundings(
+    def _operation_context(
         self, options: CgroupOptions, room: Amounts, user_ids: UserIdRanges
-    ) -> Surroundings:
+    ) -> OperationContext:
         cgroups = open_cgroups(options, noted=self._containers.cgroups.noted.append)
         check_cgroups(options, is_unified=cgroups.facts.is_unified)
-        return Surroundings(
+        return OperationContext(
             inventory=self._containers.inventory,
             node=self._current_node,
             runtime=self._runtime_name,
@@ -252,7 +251,7 @@ class CriComposition:
             node=self._edges.node(),
             endpoint=self._where,
         )
-        return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
+        return CriRuntime(ports, self._containers, self._context, self._wire, self._disk)
 
     def _make_hooks(self) -> HookRunner:
         containers = self._address(CRI_CONTAINERS)
@@ -301,7 +300,7 @@ class CriComposition:
             pod_keeper=pod_keeper,
             sources=self._sources,
         )
-        return CgroupKeeper(ports, self._around.cgroups, self._disk)
+        return CgroupKeeper(ports, self._context.cgroups, self._disk)
 
     def _current_node(self) -> CriNode:
         greeting, classes = self._containers.greeting, self._containers.runtime_classes

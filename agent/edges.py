@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runtimes.lifecycle_hooks.outcomes import HookSockets
     from runtimes.provider.calls import ProviderCalls
     from runtimes.provider.loading import LoadedProvider
-    from server.loop import ServerLoop
+    from server.serving import ServerLoop
     from sources.http.answers import MakeFetcher
 
 

@@ -51,7 +51,7 @@ from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
 from messages.pods import SourceName
 from messages.sources import SourceMessage
-from server.cluster_state import ClusterPorts
+from server.answers import ClusterPorts
 from server.limits import connections_for_watches, descriptors_for_watches
 from settings.agent import Settings
 from settings.cluster import ClusterSettings

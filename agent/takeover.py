@@ -39,9 +39,8 @@ from messages.pods import API, CONFIG_SOURCE, FILE, HTTP, Pod, PodUid, SourceNam
 from messages.units import Timestamp
 from runtimes.containers.observing import runtime_pod
 from runtimes.containers.situation import newest_instances
-from runtimes.cri.operations.connecting import greet
 from runtimes.cri.operations.flow import RpcError
-from runtimes.cri.operations.glancing import glance
+from runtimes.cri.operations.looking import glance, greet
 from runtimes.cri.runtime_socket import RuntimeSocket
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Rpc, Wire

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # Started by its path, in whatever folder: then the folder of the rooms is not looked in yet.
+    # Started by its path, in any folder: then Python does not look into the folder of the rooms yet.
     root = str(Path(__file__).resolve().parents[1])
     if root not in sys.path:
         sys.path.insert(0, root)

@@ -1,7 +1,7 @@
 """Asks the endpoints of an agent, and makes one sentence of everything that may go wrong.
 
 An agent may be away, slow, in the middle of a restart or of another version, and something else may answer
-at its port. A request has a deadline as a whole, so nobody can keep a command by a byte now and then.
+at its port. A request has a deadline as a whole, so no server can hold a command up by a byte now and then.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class AgentPlace(Protocol):
 
     @property
     def absence(self) -> str:
-        """Why there may be nobody, in words."""
+        """Why no agent may be there, in words."""
         ...
 
     def connection(self, patience: float) -> http.client.HTTPConnection:
@@ -81,7 +81,7 @@ class AgentApi:
 
     @property
     def place(self) -> AgentPlace:
-        """Where the agent is, for whoever speaks with it otherwise."""
+        """Where the agent is, for clients that speak with it otherwise."""
         return self._server
 
     def document(self, path: str) -> Document:
@@ -112,7 +112,7 @@ class AgentApi:
         return self._object(path, answer)
 
     def answer(self, path: str, body_sent: bytes | None = None) -> Answer:
-        """Return whatever ``path`` answers. Raises ``UnreachableError`` and ``StrangeAnswerError``."""
+        """Return the answer of ``path``. Raises ``UnreachableError`` and ``StrangeAnswerError``."""
         with self._translated(path), self._asked(path, body=body_sent) as response:
             body = _whole_body(response)
             if len(body) > LARGEST:
@@ -130,7 +130,7 @@ class AgentApi:
         media_type: str = "",
         heard: Callable[[Mapping[str, str]], None] = lambda _headers: None,
     ) -> Iterator[Iterator[bytes]]:
-        """Yield the pieces of an answer as they come. ``is_endless`` if nobody waits for its end.
+        """Yield the pieces of an answer as they come. ``is_endless`` if it has no end to wait for.
 
         ``heard`` is told the headers. An answer that is broken off has ended. Raises as ``document`` does,
         and ``StrangeAnswerError`` if the answer has to be of ``media_type`` and is not.
@@ -239,7 +239,7 @@ class AgentApi:
                 whole.cancel()
 
     def _cut(self, connection: socket.socket) -> None:
-        """Let whoever waits for this connection see its end."""
+        """Let a thread that waits for this connection see its end."""
         self._is_over.set()
         with suppress(OSError):  # it has ended by itself
             connection.shutdown(socket.SHUT_RDWR)

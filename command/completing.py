@@ -13,16 +13,15 @@ import click
 from click.core import ParameterSource
 
 from command.agent_api import AgentApi
-from command.answers import rows_of
 from command.control_api import ControlPlace
 from command.failures import NoAnswerError
 from command.pod_words import pod_name
-from command.reading import Document, text
+from command.reading import Document, rows_of, text
 from command.selecting import in_namespace, pods_path
 from command.server_names import DEFAULT_SERVER, ROOT_DIR, server_name
 
 SOON: Final = 0.2
-"""Seconds after which nobody who has pressed a key waits any longer."""
+"""Seconds that a person waits after the key was pressed."""
 PATIENCE: Final = "ACTORLET_COMPLETE_WITHIN"
 """The variable of those who wait longer: their agent is far away, or their machine is slow."""
 
@@ -81,7 +80,7 @@ def _agents(context: click.Context) -> list[AgentApi]:
 def _soon(asked: Callable[[], list[str]]) -> list[str]:
     """Return what ``asked`` finds out, or nothing if that takes too long."""
     found = SimpleQueue[list[str]]()
-    # It ends with the process, whatever it waits for.
+    # It ends with the process, even while it waits.
     Thread(target=lambda: found.put(asked()), daemon=True).start()
     try:
         return found.get(timeout=_patience())

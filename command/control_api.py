@@ -26,7 +26,7 @@ class ControlPlace:
 
     root_dir: Path
     is_told: bool = False
-    """Whether an agent has told it, and nobody typed it: only root or this user may be there then."""
+    """Whether an agent has told it, not a person: only root or this user may be there then."""
 
     @override
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class ControlPlace:
 
     @property
     def absence(self) -> str:
-        """Why there may be nobody."""
+        """Why no agent may be there."""
         return "it does not run, or its root directory is another one (--root-dir)"
 
     def connection(self, patience: float) -> HTTPConnection:
@@ -43,7 +43,7 @@ class ControlPlace:
         return UnixConnection(self.root_dir, patience, is_checked=self.is_told)
 
     def is_there(self) -> bool:
-        """Return whether somebody listens, or nobody may see that."""
+        """Return whether an agent listens, also where this user may not see that."""
         connection = UnixConnection(self.root_dir, PATIENCE)
         try:
             connection.connect()

@@ -1,7 +1,7 @@
-"""Draws tables and lines for whoever reads: colours on a terminal only, and lines as wide as it is.
+"""Draws tables and lines for people: colours on a terminal only, and lines as wide as it is.
 
 rich draws what has to be folded, and would fold names, too. It takes 60 ms to import, and 200 µs for each
-row. So it is not used where nobody looks, for what fits as it is, and for tables with names or many rows.
+row. So it is not used for files and pipes, for what fits as it is, and for tables with names or many rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 UNLIMITED: Final = 2**31
-"""Columns where nobody looks: whoever reads a file or a pipe wants whole lines."""
+"""Columns for files and pipes, whose readers want whole lines."""
 MOST_COLUMNS: Final = 4_000
 """More than any terminal has."""
 MANY: Final = 200

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from command.failures import NoAnswerError
+from command.failures import NoAnswerError, WrongUsageError
 from command.reading import text
 from command.server_names import DEFAULT_SERVER, PATIENCE, ROOT_DIR, is_loopback, server_name
-from command.showing import JSON, NAME, TABLE, WIDE, YAML
+from command.wording import moment
+from command.written import JSON, NAME, TABLE, WIDE, YAML
 
 if TYPE_CHECKING:
     from command.agent_api import AgentApi
@@ -22,6 +24,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _ALL = "command.options.all_namespaces"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+_PART: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)", re.ASCII)
+_WHOLE: Final = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
 
 
 def _api(_context: click.Context, _parameter: click.Parameter, said: str) -> AgentApi:
@@ -57,7 +63,7 @@ def control_options(function: F) -> F:
 def control_place(root_dir: Path | None, api: AgentApi) -> ControlPlace:
     """Return where the socket is: below ``root_dir``, or where an agent of this machine says.
 
-    Such an agent is asked if ``api`` is not the usual one, or if nobody listens at the usual place.
+    Such an agent is asked if ``api`` is not the usual one, or if no agent listens at the usual place.
     """
     from command.control_api import ControlPlace  # noqa: PLC0415 - not all ask
 
@@ -140,3 +146,19 @@ def output_option(*, only: tuple[str, ...] = (WIDE, JSON, YAML, NAME)) -> Callab
         help="The form of the answer: a table for people, or one for scripts.",
     )
     return lambda function: form(colour_option(function))
+
+
+def beginning(said: str, now: float) -> float:
+    """Return the seconds since 1970 that ``10s``, ``1h30m`` or a time as in RFC 3339 stands for.
+
+    Raises ``WrongUsageError``.
+    """
+    if _WHOLE.fullmatch(said):
+        span = sum(float(many) * _SECONDS[unit] for many, unit in _PART.findall(said))
+        return max(0.0, now - span)
+    at = moment(said)
+    if at is None or at < 0:
+        raise WrongUsageError(
+            f"--since has to be a span such as 1h30m, or a time such as 2026-11-22T14:00:00Z, not {said}"
+        )
+    return at

@@ -1,4 +1,4 @@
-"""Tables as lines, at a few microseconds a row: where nobody looks, and where there are many rows. Pure.
+"""Tables as lines, at a few microseconds a row: for files and pipes, and for many rows. Pure.
 
 Columns are as wide as the first rows need. What is longer further down pushes what is beside it to the right,
 or is folded where the line would be too long. Rows that have no room are several lines each.

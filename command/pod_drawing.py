@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from command.drawing import Drawing
-from command.pod_words import is_well, pod_name, readiness, since, source_of, state, statuses
+from command.pod_words import (
+    PodEvidence,
+    ending,
+    is_well,
+    pod_name,
+    readiness,
+    references,
+    since,
+    source_of,
+    state,
+    statuses,
+)
 from command.reading import Document, count, flag, part, parts, text, value
-from command.reasons import PodEvidence, ending
-from command.references import references
 from command.tables import BAD, DOUBTFUL, GOOD, Column, Sheet
 from command.wording import age, ago
 

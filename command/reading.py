@@ -1,12 +1,14 @@
-"""Reads documents whose shape nobody promises: an agent of another version may have written them. Pure.
+"""Reads documents of any shape: an agent of another version may have written them. Pure.
 
-What is missing, or is of another type, reads as empty. So a table has a gap, and no command fails over it.
+A field that is missing, or has another type, reads as empty. So a table has a gap, and no command fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
+
+from command.failures import no_rows
 
 Document: TypeAlias = Mapping[str, Any]
 
@@ -67,3 +69,12 @@ def texts(document: object, *path: str) -> list[str]:
     if not isinstance(found, Sequence) or isinstance(found, str):
         return []
     return [each for each in found if isinstance(each, str)]
+
+
+def rows_of(document: Document, name: str, path: str) -> list[Document]:
+    """Return the objects of the list ``name``. Raises ``StrangeAnswerError`` if there is no such list."""
+    found = value(document, name)
+    rows = parts(document, name)
+    if not isinstance(found, list) or len(rows) != len(found):
+        raise no_rows(name, path)
+    return rows

@@ -12,7 +12,7 @@ from command.reading import Document, parts, text
 from command.wording import counted
 
 MOST_NAMED = 5
-"""How many of several pods are named to whoever could mean any of them."""
+"""How many pods are named where a word could mean any of several."""
 
 
 def pods_path(

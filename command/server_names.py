@@ -33,7 +33,7 @@ class ServerName(NamedTuple):
 
     @property
     def absence(self) -> str:
-        """Why there may be nobody."""
+        """Why no agent may be there."""
         return "it does not run, or its read-only port is off or another one (--server)"
 
     def connection(self, patience: float) -> HTTPConnection:

@@ -1,18 +1,25 @@
-"""Documents as JSON and as YAML, made as fast as they can be: ten thousand pods are 23 MB. Pure.
+"""Documents in the form that was asked for: JSON, YAML or names for scripts, a table for people.
 
-What ``json`` makes with an indentation takes three times as long, and what PyYAML makes thirty times.
+They are written as fast as they can be: ten thousand pods are 23 MB. ``json`` with an indentation takes
+three times as long, PyYAML thirty times.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from command.reading import Document
+from command.wording import plain
+
+if TYPE_CHECKING:
+    from command.drawing import Drawing
 
 _PLAIN: Final = re.compile(r"[A-Za-z/](?:[A-Za-z0-9_./@()-]| (?=[A-Za-z0-9])|:(?=[A-Za-z0-9/]))*")
 """Texts that YAML reads as texts without quotes, unless they are one of the next ones."""
@@ -20,6 +27,15 @@ _WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", 
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _LONGEST_KEY: Final = 100
 """Characters, each up to 10 as an escape. Beyond 1,024, YAML takes no key that is not marked as one."""
+
+_DEEPER: Final = "\n  "
+_DEEPEST: Final = "\n    "
+
+TABLE: Final = "table"
+WIDE: Final = "wide"
+JSON: Final = "json"
+YAML: Final = "yaml"
+NAME: Final = "name"
 
 
 def as_json(document: Any) -> Iterator[str]:
@@ -67,10 +83,6 @@ def list_as_yaml(
     yield " []\n" if is_empty else "\n"
     for key, each in rest().items():
         yield _pairs({key: each}, "\n") + "\n"
-
-
-_DEEPER: Final = "\n  "
-_DEEPEST: Final = "\n    "
 
 
 def _json(value: Any, line: str) -> str:
@@ -154,3 +166,31 @@ def _number(value: Any) -> str:
         said = repr(value)
         return said.replace("e", ".0e") if "e" in said and "." not in said else said
     return json.dumps(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownAnswer:
+    """One answer in each of its forms, made when it is asked for."""
+
+    document: Any
+    names: Callable[[], Iterable[str]]
+    draw: Callable[[Drawing, bool], None]
+    """Draws it for people; with what else there is if that is asked for."""
+
+
+def show(answer: ShownAnswer, output: str) -> None:
+    """Write ``answer`` to the standard output."""
+    if output in {TABLE, WIDE}:
+        from command.drawing import drawing  # noqa: PLC0415 - only tables need it
+
+        answer.draw(drawing(), output == WIDE)
+    elif output == NAME:
+        show_names(answer.names())
+    else:
+        write = as_json if output == JSON else as_yaml
+        sys.stdout.writelines(write(answer.document))
+
+
+def show_names(names: Iterable[str]) -> None:
+    """Write one name in each line."""
+    sys.stdout.writelines(f"{plain(each)}\n" for each in names)

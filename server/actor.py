@@ -16,8 +16,7 @@ from server.backend import EndpointBackend
 from server.control.console import ContainerConsole
 from server.endpoints import Endpoints
 from server.limits import CONTROLS, ConnectionLimits
-from server.loop import ServerLoop
-from server.serving import Serving
+from server.serving import ServerLoop, Serving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

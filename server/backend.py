@@ -64,8 +64,7 @@ from messages.tokens import DescribeTokens, TokensDescribed
 from messages.units import Seconds
 from messages.volume_state import DescribeVolumes, VolumesDescribed
 from messages.watches import WatchesDescribed
-from server.answers import Unanswered, ask, or_unanswered
-from server.cluster_state import ClusterPorts, ClusterState
+from server.answers import ClusterPorts, ClusterState, Unanswered, ask, or_unanswered
 from server.limits import ConnectionLimits
 
 A = TypeVar("A")

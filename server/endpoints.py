@@ -18,32 +18,29 @@ from messages.statuses import PodStatus, StatusesDescribed
 from server import documents
 from server.answers import Unanswered, answered
 from server.backend import EndpointBackend
-from server.brief_pods import PodsAsked
 from server.control.console import ContainerConsole
 from server.control.pages import ControlPages
 from server.control.peers import allowed_users, only_users
-from server.errors import errors_as_json
+from server.documents import choice_of
 from server.event_streams import EventStreams
 from server.health_pages import HealthPages
 from server.hosts import only_for
 from server.json_answers import (
     KeptText,
+    errors_as_json,
     is_told,
     joined,
     json_answer,
     json_text_answer,
     streamed_answer,
 )
-from server.metric_pages import MetricPages
-from server.object_pages import watchz
-from server.pod_pages import pod_list, running_pods
+from server.metric_pages import MetricPages, probes
+from server.object_pages import volumez, watchz
+from server.pod_pages import PodsAsked, pod_list, running_pods
 from server.probe_pages import probez
-from server.probe_questions import probes
 from server.serving import EXEMPT
 from server.ui.files import wants_page
 from server.ui.pages import UiPages
-from server.verdicts import choice_of
-from server.volume_pages import volumez
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
@@ -68,7 +65,7 @@ class Endpoints:
         self._watchz = KeptText(self._objects_text, backend.system.clock)
 
     def health_application(self) -> web.Application:
-        """Return what the healthz port serves, verdicts for whatever host is asked for."""
+        """Return what the healthz port serves, verdicts alone, for any name of the host."""
         return self._application(self._health.routes(), others_get_verdicts=True)
 
     def control_application(self, console: ContainerConsole | None) -> web.Application:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TypeVar
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+
+from messages.statuses import TimesCounted
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 Family = TypeVar("Family", GaugeMetricFamily, CounterMetricFamily)
@@ -28,4 +36,24 @@ def counter(
 def _filled(family: Family, values: Mapping[Labels, float]) -> Family:
     for label_values, value in sorted(values.items()):
         family.add_metric(label_values, value)
+    return family
+
+
+def untyped(name: str, text: str, value: float) -> Metric:
+    """Return a count under a kubelet's name, which lacks the ending that counters have."""
+    family = Metric(name, text, "unknown")
+    family.add_sample(name, {}, value)
+    return family
+
+
+def histogram(
+    name: str, text: str, labels: tuple[str, ...], times: Mapping[tuple[str, ...], TimesCounted]
+) -> HistogramMetricFamily:
+    """Return a histogram with ``times`` by the values of its labels."""
+    family = HistogramMetricFamily(name, text, labels=labels)
+    for values, counted in times.items():
+        bounds = [*(f"{bound:g}" for bound in counted.bounds), "+Inf"]
+        cumulated = map(float, accumulate(counted.buckets))
+        buckets = list(zip(bounds, cumulated, strict=True))
+        family.add_metric(values, buckets, sum_value=counted.seconds)
     return family

@@ -17,19 +17,49 @@ from typing import Final
 from kernel import ActorDescription, DynamicSummary, TreeSummary
 from messages.api import CallsDescribed
 from messages.container_runtime_health import ContainerRuntimeDescribed
-from messages.pods import API, LOCAL_FILES
+from messages.pod_runtime import RuntimeDescribed
+from messages.pods import API, LOCAL_FILES, JsonObject
 from messages.sources import SourceDescribed
 from messages.statuses import StatusesDescribed
 from messages.units import Seconds, Timestamp
 from messages.watches import WatchDescribed
-from server.answers import Unanswered
-from server.cluster_state import ClusterState
-from server.runtime_shown import named
+from server.answers import ClusterState, Unanswered
+
+HOLLOW = "hollow"
+PRETENDS = "hollow: nothing really runs"
 
 _SOURCE = "source/"
 
 _MOST_ERRORS = 5
 """How many errors are shown. Thousands of watches fail for a few reasons; each is shown once."""
+
+LONGEST_SILENCE: Final = Seconds(180.0)
+"""So long a kubelet is healthy without having looked at everything in its runtime."""
+
+
+def runtime_shown(
+    kind: str,
+    runtime: RuntimeDescribed | Unanswered | None,
+    containers: ContainerRuntimeDescribed | Unanswered | None,
+) -> JsonObject | None:
+    """Return what the command and the page show of the runtime of this ``kind``; None without one."""
+    if kind == HOLLOW:
+        return {"kind": kind, "text": PRETENDS, "ok": True}
+    told = containers or runtime
+    if told is None:
+        return None
+    if isinstance(told, Unanswered):
+        return {"kind": kind, "text": told.reason, "ok": False}
+    name = named(told)
+    text = ": ".join(filter(None, (name, told.trouble)))
+    return {"kind": kind, "text": text, "ok": not told.trouble}
+
+
+def named(runtime: ContainerRuntimeDescribed | RuntimeDescribed) -> str:
+    """Return which runtime it is, and where; empty while that is not known."""
+    endpoint = runtime.endpoint if isinstance(runtime, ContainerRuntimeDescribed) else ""
+    at = f"at {endpoint}" if endpoint and runtime.name else ""
+    return " ".join(filter(None, (runtime.name, runtime.version, at)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +156,6 @@ def pod_statuses(answer: StatusesDescribed | Unanswered) -> HealthCheck:
         return HealthCheck(name=name, ok=True)
     text = f"{len(troubles):,} refused, one of them: {next(iter(troubles.values()))}"
     return HealthCheck(name=name, ok=True, text=text, is_outdated=True)
-
-
-LONGEST_SILENCE: Final = Seconds(180.0)
-"""So long a kubelet is healthy without having looked at everything in its runtime."""
 
 
 def pleg(answer: ContainerRuntimeDescribed | Unanswered) -> HealthCheck:

@@ -4,7 +4,7 @@ A web page can give its own name the address 127.0.0.1 (DNS rebinding). The brow
 machine then lets the page read what this agent answers. The browser says in ``Host`` for which name it asks.
 So only names that are this machine's are answered.
 
-Whoever balances load or watches nodes names a node as it knows it, and asks for health alone. Where nothing
+Load balancers and monitors name a node as they know it, and ask for health alone. Where nothing
 but health is served, it gets the verdict for any name, and nothing that a page could use.
 """
 

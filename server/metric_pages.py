@@ -18,10 +18,18 @@ from messages.statuses import StatusesDescribed
 from messages.tokens import TokensDescribed
 from messages.volume_state import VolumesDescribed
 from server import metrics
+from server.answers import answered
 from server.backend import EndpointBackend
 from server.pod_metrics import RunningState
-from server.probe_pages import probe_exposition
-from server.probe_questions import probes
+from server.probe_pages import ProbeState, probe_exposition
+
+
+async def probes(backend: EndpointBackend) -> ProbeState:
+    """Return the probes of all pods, and what they answered. Raises the errors of HTTP."""
+    wanted, answers = await asyncio.gather(backend.probes_wanted(), backend.probe_answers())
+    if wanted is None or answers is None:
+        raise web.HTTPNotFound(text="this agent runs no pods")
+    return ProbeState(probes=answered(wanted), answers=answered(answers))
 
 
 class MetricPages:

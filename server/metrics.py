@@ -25,11 +25,9 @@ from messages.pods import Pod
 from messages.releases import ReleaseState
 from messages.sources import SourceDescribed, Verdict
 from messages.statuses import StatusesDescribed
-from server.answers import Unanswered
-from server.cluster_metrics import cluster_metrics
-from server.cluster_state import ClusterState
+from server.answers import ClusterState, Unanswered
+from server.cluster_metrics import cluster_metrics, feed_metrics, object_metrics
 from server.families import counter, gauge
-from server.object_metrics import feed_metrics, object_metrics
 from server.pod_metrics import RunningState, is_active, pod_metrics
 
 

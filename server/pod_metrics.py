@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, product
+from itertools import product
 from typing import Final
 
-from prometheus_client.core import HistogramMetricFamily, Metric
+from prometheus_client.core import Metric
 
 from messages.change_hooks import ChangeHooksDescribed
 from messages.container_logs import ContainerLogsDescribed
@@ -28,12 +28,14 @@ from messages.statuses import (
 )
 from messages.tokens import TokensDescribed
 from messages.volume_state import VolumesDescribed
-from server.change_hook_metrics import change_hook_metrics
-from server.container_runtime_metrics import container_runtime_metrics
-from server.families import counter, gauge
-from server.image_metrics import image_metrics
-from server.token_metrics import token_metrics
-from server.volume_metrics import volume_metrics
+from server.families import counter, gauge, histogram
+from server.runtime_metrics import (
+    change_hook_metrics,
+    container_runtime_metrics,
+    image_metrics,
+    token_metrics,
+    volume_metrics,
+)
 
 _LIFECYCLES = ("sync", "terminating", "terminated")
 WORKING_PODS: Final[tuple[tuple[str, ...], ...]] = (
@@ -49,7 +51,7 @@ CRASH_LOOP: Final = "CrashLoopBackOff"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningState:
-    """What is known of the pods that run. None: nobody answered, or no pods are run."""
+    """What is known of the pods that run. None: its actor did not answer, or no pods are run."""
 
     statuses: StatusesDescribed | None = None
     lives: PodLivesDescribed | None = None
@@ -60,9 +62,9 @@ class RunningState:
     """None as well where pods have no images of their own."""
     logs: ContainerLogsDescribed | None = None
     tokens: TokensDescribed | None = None
-    """None as well where nobody shows tokens of service accounts."""
+    """None as well without a keeper of tokens."""
     volumes: VolumesDescribed | None = None
-    """None as well where nobody makes any."""
+    """None as well without a keeper of volumes."""
     hooks: ChangeHooksDescribed | None = None
 
 
@@ -228,7 +230,7 @@ def _statuses(statuses: StatusesDescribed) -> Iterable[Metric]:
     if statuses.latencies is not None:
         yield from _latencies(statuses.latencies)
     if statuses.syncs is not None:
-        yield _histogram(
+        yield histogram(
             "kubelet_pod_status_sync_duration_seconds",
             "Time from a change of a status until the API server had it.",
             (),
@@ -269,25 +271,24 @@ def _is_ready(status: PodStatus) -> bool:
 
 
 def _start_seconds(starts: StartTimes) -> Metric:
-    family = HistogramMetricFamily(
+    return histogram(
         "kubelet_pod_start_duration_seconds",
         "Time from when the node first saw a pod until it ran.",
-        labels=(),
+        (),
+        {(): TimesCounted(bounds=START_BOUNDS, buckets=starts.buckets, seconds=starts.seconds)},
     )
-    family.add_metric((), _cumulated(START_BOUNDS, starts.buckets), sum_value=starts.seconds)
-    return family
 
 
 def _latencies(latencies: StartLatencies) -> Iterable[Metric]:
     label = ("first_with_network",)
     until = "until the API server showed that all containers run"
-    yield _histogram(
+    yield histogram(
         "kubelet_pod_start_sli_duration_seconds",
         f"Time from a pod's creation {until}, without pulling images and init containers.",
         label,
         {(name,): times for name, times in latencies.sli.items()},
     )
-    yield _histogram(
+    yield histogram(
         "kubelet_pod_start_total_duration_seconds",
         f"Time from a pod's creation {until}.",
         label,
@@ -295,28 +296,15 @@ def _latencies(latencies: StartLatencies) -> Iterable[Metric]:
     )
 
 
-def _histogram(
-    name: str, text: str, labels: tuple[str, ...], times: Mapping[tuple[str, ...], TimesCounted]
-) -> Metric:
-    family = HistogramMetricFamily(name, text, labels=labels)
-    for values, counted in times.items():
-        buckets = _cumulated(counted.bounds, counted.buckets)
-        family.add_metric(values, buckets, sum_value=counted.seconds)
-    return family
-
-
 def _worker_seconds(operations: Mapping[str, OperationTimes]) -> Metric:
-    family = HistogramMetricFamily(
+    return histogram(
         "kubelet_pod_worker_duration_seconds",
         "Time from when something is wished of a pod until it is carried out.",
-        labels=("operation_type",),
+        ("operation_type",),
+        {
+            (name,): TimesCounted(
+                bounds=OPERATION_BOUNDS, buckets=times.buckets, seconds=times.seconds
+            )
+            for name, times in operations.items()
+        },
     )
-    for name, times in operations.items():
-        buckets = _cumulated(OPERATION_BOUNDS, times.buckets)
-        family.add_metric((name,), buckets, sum_value=times.seconds)
-    return family
-
-
-def _cumulated(bounds: Sequence[float], buckets: Sequence[int]) -> list[tuple[str, float]]:
-    names = [*(f"{bound:g}" for bound in bounds), "+Inf"]
-    return list(zip(names, map(float, accumulate(buckets)), strict=True))

@@ -40,7 +40,7 @@ def pod_summary(
 
 
 def is_well(pod: Pod, status: PodStatus | None, now: Timestamp) -> bool:
-    """Return whether nobody has to look at a pod: it is ready or has succeeded, and nothing holds it.
+    """Return whether a pod needs no attention: it is ready or has succeeded, and nothing holds it.
 
     A pod is in trouble while it waits or is not ready, after it failed, for ten minutes after one of its
     containers failed, and while its volumes cannot be taken away.

@@ -41,7 +41,7 @@ _READY: Final = "Ready"
 
 
 class ProbeState(NamedTuple):
-    """What is known of all probes. Each part is None if nobody says it."""
+    """What is known of all probes. Each part is None if its actor did not answer."""
 
     probes: ProbesDescribed | None = None
     answers: AnswersDescribed | None = None
@@ -160,7 +160,7 @@ def _attempts(begun: AttemptsBegun | None) -> Mapping[str, Any] | None:
 
 
 def probe_families(state: ProbeState) -> Iterator[Metric]:
-    """Yield the metrics of probes; none as long as nobody tells of them."""
+    """Yield the metrics of probes; none as long as none are known."""
     if state.probes is None or state.answers is None:
         return
     total = CounterMetricFamily(

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from command.agent_api import AgentApi
-from command.answers import rows_of
 from command.options import output_option, server_option
-from command.reading import Document, count, text
-from command.showing import ShownAnswer, show
+from command.reading import Document, count, rows_of, text
 from command.tables import Column, Sheet
+from command.written import ShownAnswer, show
 
 if TYPE_CHECKING:
     from command.drawing import Drawing

@@ -11,13 +11,12 @@ from urllib.parse import urlencode
 import click
 
 from command.agent_api import AgentApi
-from command.answers import rows_of
 from command.event_lines import Happening, begins, happenings, is_complete, reach, sentence
 from command.failures import UnreachableError
 from command.options import all_namespaces_option, output_option, server_option
-from command.reading import Document, text
-from command.showing import JSON
+from command.reading import Document, rows_of, text
 from command.wording import local_time
+from command.written import JSON
 
 NEW, PAST = "new", "past"
 PAST_EVENTS = "/ui/events"

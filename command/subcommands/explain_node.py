@@ -11,9 +11,9 @@ import click
 
 from command.failures import NOT_WELL, OK, NothingFoundError, WrongUsageError
 from command.options import output_option
-from command.showing import ShownAnswer, show
 from command.tables import BAD, DOUBTFUL, GOOD, Column, Sheet
 from command.wording import counted, tally
+from command.written import ShownAnswer, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

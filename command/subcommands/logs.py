@@ -11,12 +11,10 @@ from urllib.parse import quote, urlencode
 import click
 
 from command.agent_api import AgentApi
-from command.answers import rows_of
 from command.completing import pod_names
 from command.failures import NothingFoundError
-from command.moments import beginning
-from command.options import control_options, control_place, namespace_option
-from command.reading import Document, text
+from command.options import beginning, control_options, control_place, namespace_option
+from command.reading import Document, rows_of, text
 from command.selecting import in_namespace, pods_path, selected_pod
 from command.server_names import PATIENCE
 from command.wording import plain

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from command.agent_api import AgentApi
-from command.answers import rows_of
 from command.options import all_namespaces_option, output_option, server_option
-from command.reading import Document, count, number, text
-from command.showing import ShownAnswer, show
+from command.reading import Document, count, number, rows_of, text
 from command.tables import Column, Sheet
 from command.wording import span
+from command.written import ShownAnswer, show
 
 if TYPE_CHECKING:
     from command.drawing import Drawing

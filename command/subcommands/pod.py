@@ -9,13 +9,11 @@ from urllib.parse import quote, urlencode
 import click
 
 from command.agent_api import AgentApi
-from command.answers import rows_of
 from command.completing import pod_names
 from command.failures import NothingFoundError
 from command.options import namespace_option, output_option, server_option
-from command.pod_words import pod_name
-from command.reading import Document, part, parts, text
-from command.reasons import PodEvidence, reasons
+from command.pod_words import PodEvidence, pod_name, reasons
+from command.reading import Document, part, parts, rows_of, text
 from command.selecting import (
     in_namespace,
     manifests_named,
@@ -24,7 +22,7 @@ from command.selecting import (
     selected_pod,
     typed,
 )
-from command.showing import JSON, NAME, TABLE, WIDE, YAML, ShownAnswer, show
+from command.written import JSON, NAME, TABLE, WIDE, YAML, ShownAnswer, show
 
 if TYPE_CHECKING:
     from command.drawing import Drawing

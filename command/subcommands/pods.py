@@ -15,10 +15,9 @@ from command.options import foreign_option, namespace_option, output_option, ser
 from command.pod_words import is_well, pod_name, readiness, restarts, since, source_of, state
 from command.reading import Document, count, text
 from command.selecting import in_namespace, pods_path
-from command.showing import JSON, NAME, TABLE, WIDE, YAML, show_names
 from command.tables import FAINT, Column
 from command.wording import age, counted
-from command.written import list_as_json, list_as_yaml
+from command.written import JSON, NAME, TABLE, WIDE, YAML, list_as_json, list_as_yaml, show_names
 
 FOLLOWING = (
     "pods shows how they are now: actorlet top is live, and actorlet events -f tells what happens"

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from command.answers import rows_of
 from command.options import output_option, server_option
-from command.reading import Document, count, flag, part, parts, text, texts
-from command.showing import ShownAnswer, show
+from command.reading import Document, count, flag, part, parts, rows_of, text, texts
 from command.tables import BAD, DOUBTFUL, FAINT, Column, Sheet
 from command.wording import ago, counted_words
+from command.written import ShownAnswer, show
 
 if TYPE_CHECKING:
     from command.agent_api import AgentApi
@@ -35,7 +34,7 @@ MANIFESTS = (
     Column(title="UID", is_wide=True),
 )
 FINE = frozenset({"accepted", "ignored"})
-"""Verdicts that nobody has to look at."""
+"""Verdicts that need no action."""
 
 
 @click.command("sources", short_help="Where pods come from, and each manifest's verdict")

@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from command.agent_api import AgentApi
-from command.answers import rows_of
 from command.failures import NOT_WELL, OK, StrangeAnswerError
 from command.health_checks import CheckLine, check_lines, runtime_style
 from command.options import output_option, server_option
-from command.pod_words import is_well, pod_name
+from command.pod_words import is_well, pod_name, reasons
 from command.pod_words import state as pod_state
-from command.reading import Document, count, flag, part, parts, text
-from command.reasons import reasons
+from command.reading import Document, count, flag, part, parts, rows_of, text
 from command.selecting import pods_path
-from command.showing import JSON, YAML, ShownAnswer, show
 from command.subcommands.sources import is_troubled, troubles_of, verdict_counts
 from command.tables import BAD, DOUBTFUL, GOOD
 from command.wording import counted, counted_words
+from command.written import JSON, YAML, ShownAnswer, show
 
 if TYPE_CHECKING:
     from command.drawing import Drawing
@@ -104,7 +102,7 @@ class AgentState:
 
     @property
     def node(self) -> str:
-        """The node's name; empty if nobody tells it."""
+        """The node's name; empty if it is not told."""
         told = (text(each, "spec", "nodeName") for each in parts(self.pods, "items"))
         return text(self.pods, "summary", "nodeName") or next(filter(None, told), "")
 
@@ -236,7 +234,7 @@ def first_causes(api: AgentApi) -> dict[str, str]:
 
 
 def held_volumes(api: AgentApi, state: AgentState) -> list[Document]:
-    """Return the volumes of drivers that keep pods which nobody lists any more.
+    """Return the volumes of drivers that keep pods that no source lists now.
 
     Of pods that are listed, the first cause says so.
     """

@@ -12,9 +12,9 @@ import click
 from command.failures import NOT_WELL, OK, NoAnswerError, NothingFoundError, WrongUsageError
 from command.options import output_option
 from command.reading import Document, text
-from command.showing import ShownAnswer, show
 from command.subcommands.sources import draw_manifests
 from command.wording import counted, tally
+from command.written import ShownAnswer, show
 
 if TYPE_CHECKING:
     from command.drawing import Drawing

@@ -24,7 +24,7 @@ class ListColumn:
     order: str | None = None
     """By which the agent sorts for it: empty for the order of names, None if it cannot be sorted by."""
     falls: bool = False
-    """The highest value is the first one where nobody says otherwise."""
+    """The highest value comes first, unless a person chooses otherwise."""
     is_toned: bool = False
     is_right: bool = False
     is_flexible: bool = False

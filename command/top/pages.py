@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
-from command.answers import rows_of
 from command.event_lines import reach
 from command.failures import StrangeAnswerError
-from command.reading import Document, count, part, parts, text, value
+from command.reading import Document, count, part, parts, rows_of, text, value
 from command.top.lists import ACTORS, EVENTS, ListKind
 
 MOST: Final = 500
@@ -47,7 +46,7 @@ class ListAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ListWindow:
-    """The rows from a place of the list on. Each answer is another one, whatever is in it."""
+    """The rows from a place of the list on. Each answer is another one, even with the same rows."""
 
     rows: tuple[Document, ...] = ()
     before: int = 0

@@ -9,12 +9,36 @@ from typing import Final, NamedTuple
 from command.tables import FAINT, tone
 from command.top.agent_lines import agent_lines
 from command.top.details import detail_lines
-from command.top.help import help_lines
-from command.top.lines import BAR, BOLD, CHOSEN, GAP, Line, LinePiece, cut, filled, shared, wide
+from command.top.lines import (
+    BAR,
+    BOLD,
+    CHOSEN,
+    GAP,
+    Line,
+    LinePiece,
+    cut,
+    filled,
+    line,
+    shared,
+    wide,
+)
 from command.top.lists import LISTS, Cells, ListColumn, ListKind
 from command.top.pages import ListWindow
 from command.top.state import ListState, TopState
 from command.wording import counted
+
+HELP = (
+    ("↑ ↓ k j", "one row up, down; also PgUp, PgDn, Home g, End G"),
+    ("enter", "look at the row; at many actors (NAME/*): list them"),
+    ("esc", "back; in a list: without the search"),
+    ("tab 1-5", "the next list; pods, actors, objects, sources, events"),
+    ("/", "search: rows with all of the words"),
+    ("s S", "sort by the next column; the other way round"),
+    ("t", "only what somebody should look at, or all"),
+    ("r", "ask again, and for events, at once"),
+    ("? q", "this page; quit (also Ctrl-C)"),
+)
+MOUSE = "The mouse chooses rows, looks at them, sorts by titles, scrolls."
 
 LEAST_WIDTH: Final = 60
 LEAST_HEIGHT: Final = 15
@@ -23,6 +47,18 @@ LEAST_NAME: Final = 24
 """Cells that a column which is cut keeps before others are left out."""
 KEYS: Final = "enter look  / search  s sort  t troubled  ? help  q quit"
 DETAIL_KEYS: Final = "esc back  ↑ ↓ scroll  ? help  q quit"
+
+
+def help_lines(width: int) -> list[Line]:
+    """Return the page."""
+    return [
+        line("Keys", BOLD),
+        *(
+            (LinePiece(filled(keys, 10), BOLD), LinePiece(cut(said, width - 10)))
+            for keys, said in HELP
+        ),
+        (LinePiece(cut(MOUSE, width), FAINT),),
+    ]
 
 
 class Spot(NamedTuple):

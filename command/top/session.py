@@ -1,4 +1,4 @@
-"""What is asked of the agent for what is on the screen, and what becomes of the answers."""
+"""What is asked of the agent for what is on the screen, when, and what becomes of the answers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,31 @@ from typing import Final, Protocol, TypeAlias
 
 from command.failures import NoAnswerError, StrangeAnswerError
 from command.reading import Document, number, text
-from command.top.asking import Ask, Question, Reply, required
-from command.top.following import EventsLost, EventsRead, Following, SeenChange
+from command.top.asking import (
+    Ask,
+    EventsLost,
+    EventsRead,
+    Following,
+    Question,
+    Reply,
+    SeenChange,
+    required,
+)
+from command.top.details import look
 from command.top.keys import Wish, clicked, pasted, pressed, wheeled
 from command.top.lists import ACTORS, LISTS, OBJECTS, PODS
-from command.top.looking import look
-from command.top.pace import Pace
 from command.top.pages import ListAsked, ListWindow, page_told
 from command.top.screen import body_height, spot
 from command.top.state import ListState, Subject, TopState
 from command.wording import moment
+
+RATIO: Final = 25
+"""We wait so many times as long as the answer took before we ask again: at most 4 % of one of the agent's
+cores."""
+LEAST: Final = 0.25
+"""Seconds between two questions at the least."""
+PATIENT: Final = 15.0
+"""Seconds after which an answer is not waited for any more."""
 
 AGENT: Final = "agent"
 LIST: Final = "list"
@@ -32,6 +47,53 @@ SKEW: Final = 2.0
 """Seconds that two clocks may differ before one is believed to be wrong."""
 
 Told: TypeAlias = Reply | Following
+
+
+@dataclass(slots=True, kw_only=True)
+class Pace:
+    """Owns when one question is due. Times are seconds of any clock that does not go back."""
+
+    every: float
+    """Seconds after which it is asked again without a reason."""
+    is_wanted: bool = True
+    asked_at: float | None = None
+    """When it was asked; None while no answer is waited for."""
+    not_before: float = 0.0
+    answered_at: float = 0.0
+
+    def poke(self) -> None:
+        """Ask as soon as that is allowed."""
+        self.is_wanted = True
+
+    def at_once(self) -> None:
+        """Ask at the next moment: somebody waits for it."""
+        self.is_wanted = True
+        self.not_before = 0.0
+        self.asked_at = None
+
+    def is_due(self, clock: float) -> bool:
+        """Return whether it should be asked now."""
+        if self.asked_at is not None and clock - self.asked_at < PATIENT:
+            return False
+        is_old = clock - self.answered_at >= self.every
+        return clock >= self.not_before and (self.is_wanted or is_old)
+
+    def asked(self, clock: float) -> None:
+        """Note that it is asked now."""
+        self.asked_at = clock
+        self.is_wanted = False
+
+    def answered(self, clock: float, seconds: float) -> None:
+        """Note an answer, which took the agent ``seconds``."""
+        self.asked_at = None
+        self.answered_at = clock
+        self.not_before = clock + max(LEAST, RATIO * seconds)
+
+    def failed(self, clock: float) -> None:
+        """Note that there was no answer. The next question comes after the usual time."""
+        self.asked_at = None
+        self.answered_at = clock
+        self.not_before = clock + self.every
 
 
 class Questioner(Protocol):

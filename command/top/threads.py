@@ -9,11 +9,9 @@ from threading import Event
 
 from command.agent_api import AgentApi
 from command.failures import NoAnswerError
-from command.top.asking import Asker, Reply
-from command.top.connection import AgentLink
-from command.top.following import EventsFollower
+from command.top.asking import Asker, EventsFollower, Reply
 from command.top.session import AGENT, Told, TopSession
-from command.top.state import TopState
+from command.top.state import AgentLink, TopState
 
 
 class Inbox:
@@ -26,7 +24,7 @@ class Inbox:
         self._wake: Callable[[], object] | None = None
 
     def put(self, told: Told) -> None:
-        """Put this in, and wake whoever takes it. On any thread."""
+        """Put this in, and wake the thread that takes it out. On any thread."""
         self._told.append(told)
         if isinstance(told, Reply) and told.topic == AGENT:
             self._refusal = told.failure

@@ -32,7 +32,7 @@ class CgroupMounts:
     v2: str = ""
     """Where v2 is mounted; empty if it is not."""
     read_only: tuple[str, ...] = ()
-    """Those that nobody can write to."""
+    """Those that are mounted read-only."""
     elsewhere: tuple[str, ...] = ()
     """Those that show only a part of the tree: names in them are not those that the runtime uses."""
 

@@ -1,4 +1,4 @@
-"""What is configured of cgroups, and what of it cannot be obeyed. Pure."""
+"""The configuration of cgroups, and which of it cannot be obeyed. Pure."""
 
 from __future__ import annotations
 

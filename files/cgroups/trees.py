@@ -1,33 +1,33 @@
-"""What can be done with cgroups of any kind. Blocks for short times."""
+"""Making, limiting and removing cgroups of any kind, and measuring that. Blocks for short times."""
 
 from __future__ import annotations
 
 import errno
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from typing import Final, NamedTuple
 
 from typing_extensions import override
 
 from files.cgroups.files import CgroupFiles
-from files.cgroups.limits import CgroupLimits
+from files.cgroups.limits import CgroupLimits, CgroupWrite, is_same
 from files.cgroups.names import CgroupName
-from files.cgroups.writes import CgroupWrite, is_same
 from messages.units import Seconds
 
 _PROCESSES: Final = "cgroup.procs"
 _KILL: Final = "cgroup.kill"
 _FREEZER: Final = "freezer.state"
 _THAWED: Final = "THAWED"
-_ROUNDS: Final = 5
+_ATTEMPTS: Final = 5
 _PATIENCE: Final = Seconds(0.4)
-"""How long killed processes may take to end, in each round."""
+"""How long killed processes may take to end, in each attempt."""
 
 
 class CgroupTree(ABC):
-    """Makes, limits and removes cgroups. Whatever the kernel refuses is an ``OSError``."""
+    """Makes, limits and removes cgroups. A refusal of the kernel is an ``OSError``."""
 
     @abstractmethod
     def make(self, name: CgroupName) -> bool:
@@ -95,7 +95,7 @@ class FolderTree(CgroupTree):
     @override
     def remove(self, name: CgroupName) -> bool:
         """Kill and remove in a few rounds, since what is being killed may have started something."""
-        for _round in range(_ROUNDS):
+        for _attempt in range(_ATTEMPTS):
             if not self.kill(name):
                 return False
             if self._remove(self._present(name)):
@@ -105,7 +105,7 @@ class FolderTree(CgroupTree):
     def kill(self, name: CgroupName) -> bool:
         """Kill what is in a cgroup, at once where the kernel can do that, and wait a while for its end.
 
-        Returns False, and kills nobody, if the agent itself is in it.
+        Returns False, and kills nothing, if the agent itself is in it.
         """
         folders = self._present(name)
         pids = self._processes(folders)
@@ -170,3 +170,78 @@ class FolderTree(CgroupTree):
             return
         if there is None or not is_same(there, write.text):
             self.files.write(file, write.text)
+
+
+class CgroupOperation(StrEnum):
+    """What was done, by a kubelet's names."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    DESTROY = "destroy"
+
+
+class CgroupWork(NamedTuple):
+    """Something that was done with one cgroup, or that failed."""
+
+    operation: CgroupOperation
+    took: Seconds
+
+
+class TimedTree(CgroupTree):
+    """Does as another tree does, and notes how long what changes something took. On any thread."""
+
+    def __init__(
+        self,
+        tree: CgroupTree,
+        noted: Callable[[CgroupWork], None],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._tree = tree
+        self._noted = noted
+        self._monotonic = monotonic
+
+    @override
+    def make(self, name: CgroupName) -> bool:
+        with self._timed(CgroupOperation.CREATE):
+            return self._tree.make(name)
+
+    @override
+    def limit(self, name: CgroupName, limits: CgroupLimits) -> None:
+        with self._timed(CgroupOperation.UPDATE):
+            self._tree.limit(name, limits)
+
+    @override
+    def remove(self, name: CgroupName) -> bool:
+        with self._timed(CgroupOperation.DESTROY):
+            return self._tree.remove(name)
+
+    @override
+    def is_there(self, name: CgroupName) -> bool:
+        return self._tree.is_there(name)
+
+    @override
+    def within(self, name: CgroupName) -> set[str]:
+        return self._tree.within(name)
+
+    @property
+    @override
+    def is_unified(self) -> bool:
+        return self._tree.is_unified
+
+    @property
+    @override
+    def can_limit_swap(self) -> bool:
+        return self._tree.can_limit_swap
+
+    @property
+    @override
+    def can_limit_pages(self) -> bool:
+        return self._tree.can_limit_pages
+
+    @contextmanager
+    def _timed(self, operation: CgroupOperation) -> Iterator[None]:
+        began = self._monotonic()
+        try:
+            yield
+        finally:
+            self._noted(CgroupWork(operation, Seconds(self._monotonic() - began)))

@@ -43,10 +43,9 @@ from runtimes.cri.messages import (
     StreamTold,
     WaitingLook,
 )
-from runtimes.cri.operations.flow import Disk, RpcError
-from runtimes.cri.operations.outcomes import is_away, one_line
+from runtimes.cri.operations.context import OperationContext
+from runtimes.cri.operations.flow import Disk, RpcError, is_away, one_line
 from runtimes.cri.operations.requests import answer_to, operation_of, pod_of
-from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.pleg import Pleg
 from runtimes.cri.purposes import (
     CheckHealth,
@@ -92,11 +91,11 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     """
 
     def __init__(
-        self, ports: CriPorts, memory: CriMemory, around: Surroundings, wire: Wire, disk: Disk
+        self, ports: CriPorts, memory: CriMemory, context: OperationContext, wire: Wire, disk: Disk
     ) -> None:
         self._ports = ports
         self._memory = memory
-        self._around = around
+        self._context = context
         self._hands = hands(wire, disk)
         self._stream = EventStream(wire, ports.me, memory)
         self._audience = RuntimeAudience(memory)
@@ -106,10 +105,10 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     def started(self) -> None:
         memory = self._memory
         self._operations = RunningOperations(
-            self.operations(memory.operations, self._take_end, self._hands)
+            self.operations(memory.operations, self._handle_end, self._hands)
         )
         self._pleg = Pleg(
-            self._around,
+            self._context,
             self._stream,
             self._operations,
             self._begin,
@@ -139,11 +138,11 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     def receive(self, message: CriRuntimeMessage, /) -> None:
         match message:
             case CallRuntime() | AskContainer():
-                self._memory.in_hand = message
-                self._take_request(message)
-                self._memory.in_hand = None
+                self._memory.handling = message
+                self._handle_request(message)
+                self._memory.handling = None
             case StreamTold() | StreamEnded():
-                self._take_stream(message)
+                self._handle_stream(message)
             case FollowContainers(subscriber=subscriber):
                 self._audience.follow(subscriber)
             case LevelIs(value=handlers):
@@ -157,16 +156,16 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     def _forget_but(self, known: frozenset[PodUid]) -> None:
         memory = self._memory
-        for uid in self._around.pods() - known:
+        for uid in self._context.pods() - known:
             if not (memory.away or uid in memory.inventory or self._operations.is_changing(uid)):
-                self._around.forget(uid)
+                self._context.forget(uid)
 
     def _answer_lost(self) -> None:
         """Answer what the life before failed over, if nobody goes on with it."""
         memory = self._memory
         failed = (each.purpose for each in self._operations.recover() if not each.is_answered)
-        lost = {id(each): each for each in (memory.in_hand, *failed)}
-        memory.in_hand = None
+        lost = {id(each): each for each in (memory.handling, *failed)}
+        memory.handling = None
         kept = [*self._operations.purposes(), *(each.call for each in memory.looks)]
         for each in lost.values():
             if isinstance(each, CallRuntime | AskContainer) and not any(
@@ -176,7 +175,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     # --- requests --------------------------------------------------------------------------------------
 
-    def _take_request(self, message: CallRuntime | AskContainer) -> None:
+    def _handle_request(self, message: CallRuntime | AskContainer) -> None:
         memory = self._memory
         if isinstance(message, CallRuntime) and isinstance(message.request, FindImage | PullImage):
             self._ports.images.tell(message)
@@ -188,9 +187,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._audience.answer(message, replace(away, is_away=True))
         elif isinstance(message, CallRuntime):
             uid = pod_of(message.request, memory.inventory)
-            self._begin(message, operation_of(message.request, self._around), uid)
+            self._begin(message, operation_of(message.request, self._context), uid)
         else:
-            self._begin(message, answer_to(message.question, message.deadline, self._around))
+            self._begin(message, answer_to(message.question, message.deadline, self._context))
 
     def _look_for_callers(self) -> None:
         """Begin the looks of callers at pods of which nothing is in progress."""
@@ -202,7 +201,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         for each in waiting:
             request = each.call.request
             if isinstance(request, LookAtPod) and not self._operations.is_changing(request.uid):
-                self._begin(each.call, operation_of(request, self._around))
+                self._begin(each.call, operation_of(request, self._context))
             else:
                 memory.looks.append(each)
         self._set_alarm()
@@ -215,11 +214,11 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             within = Seconds(purpose.deadline + OVERTIME)
         self._operations.begin(RunningOperation(purpose, uid, self.clock.monotonic()), flow, within)
 
-    def _take_end(self, ended: RunningOperation, result: object) -> None:
+    def _handle_end(self, ended: RunningOperation, result: object) -> None:
         error = result.error if isinstance(result, Failure) else None
         if isinstance(result, Failure):
             result = as_runtime_failure(result, ended.purpose)
-        self._take_result(ended, result)
+        self._handle_result(ended, result)
         if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
             self._audience.tell_others(ended.purpose, ended.uid)
             if isinstance(result, RuntimeFailure):
@@ -230,7 +229,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._health.tell_node(self.clock.monotonic())
         self._look_for_callers()
 
-    def _take_result(self, ended: RunningOperation, result: object) -> None:
+    def _handle_result(self, ended: RunningOperation, result: object) -> None:
         purpose = ended.purpose
         match purpose:
             case CallRuntime() | AskContainer():
@@ -245,7 +244,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case NoteExit(uid=uid):
                 if result == uid:
                     self._audience.tell_pods((uid,))
-                    self._pleg.exit_taken(uid)
+                    self._pleg.exit_recorded(uid)
                 elif isinstance(result, RuntimeFailure):
                     self._pleg.look_at(uid)
             case CheckHealth():
@@ -288,7 +287,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     # --- what changes ----------------------------------------------------------------------------------
 
-    def _take_stream(self, message: StreamTold | StreamEnded) -> None:
+    def _handle_stream(self, message: StreamTold | StreamEnded) -> None:
         if not self._stream.is_current(message.stream):
             return
         if isinstance(message, StreamTold):

@@ -141,9 +141,9 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
             case ContainersAre() | PodContainersAre() | RuntimeIsAway():
                 self._pods.see(message)
             case CgroupSyncDue() | CgroupsSynced():
-                self._take_sync(message)
+                self._handle_sync(message)
             case CgroupSweepDue() | PodLivesDescribed() | CgroupsSwept() | CgroupRemoved():
-                self._take_sweep(message)
+                self._handle_sweep(message)
             case _:
                 assert_never(message)
 
@@ -160,7 +160,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
             self._next_sync.cancel()
         self._next_sync = self.after(delay, CgroupSyncDue())
 
-    def _take_sync(self, message: CgroupSyncDue | CgroupsSynced) -> None:
+    def _handle_sync(self, message: CgroupSyncDue | CgroupsSynced) -> None:
         if isinstance(message, CgroupSyncDue):
             self._sync()
             return
@@ -180,7 +180,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
 
     # --- cgroups that belong to nobody -----------------------------------------------------------------
 
-    def _take_sweep(
+    def _handle_sweep(
         self, message: CgroupSweepDue | PodLivesDescribed | CgroupsSwept | CgroupRemoved
     ) -> None:
         match message:
@@ -194,7 +194,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
                     self._ports.containers.tell(ForgetPodsBut(known))
                     self._do(lambda: self._cgroups.orphans(known), CgroupsSwept)
             case CgroupsSwept(outcome=outcome):
-                self._take_orphans(outcome)
+                self._handle_orphans(outcome)
             case CgroupRemoved(uid=uid, outcome=outcome):
                 if outcome is True:
                     _log.info("the cgroup of a pod that is gone is removed", uid=uid)
@@ -206,7 +206,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
             self._next_sweep.cancel()
         self._next_sweep = self.after(delay, CgroupSweepDue())
 
-    def _take_orphans(self, outcome: object) -> None:
+    def _handle_orphans(self, outcome: object) -> None:
         look = outcome if isinstance(outcome, Orphans) else Orphans(frozenset(), 0)
         found = look.uids
         still = found & self._suspects

@@ -18,8 +18,8 @@ from messages.units import Seconds
 from runtimes.cri.audience import RuntimeAudience
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.messages import NOT_ASKED
-from runtimes.cri.operations.connecting import Greeting, greet
-from runtimes.cri.operations.outcomes import one_line
+from runtimes.cri.operations.flow import one_line
+from runtimes.cri.operations.looking import Greeting, greet
 from runtimes.cri.pleg import Pleg
 from runtimes.cri.purposes import CheckHealth, Connect, LookAgain, Purpose
 from runtimes.cri.running_operations import RunningOperations

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from files.cgroups.timed_tree import CgroupWork
+from files.cgroups.trees import CgroupWork
 from messages.container_runtime_health import OperationDescribed, PlegDescribed
 from messages.statuses import TimesCounted
 from messages.units import Seconds, Timestamp

@@ -22,7 +22,7 @@ from messages.units import Seconds
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.figures import CallFigures, CgroupFigures, PlegFigures
 from runtimes.cri.inventory import CriInventory
-from runtimes.cri.operations.connecting import Greeting
+from runtimes.cri.operations.looking import Greeting
 from runtimes.cri.purposes import RunningOperation
 from runtimes.cri.wire.transport import RpcFailure, RpcInFlight
 
@@ -114,8 +114,8 @@ class CriMemory:
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
     looks: list[WaitingLook] = field(default_factory=list)
     """Looks at a pod that wait until nothing of it is being changed any more."""
-    in_hand: CallRuntime | AskContainer | None = None
-    """What is being taken. A life that finds one here follows on a crash over it."""
+    handling: CallRuntime | AskContainer | None = None
+    """What is being handled. A life that finds one here follows on a crash over it."""
     runtime_classes: Mapping[str, str] | None = None
     """The handlers of the cluster's RuntimeClasses, by name. None until they are known."""
     greeting: Greeting | None = None

@@ -16,9 +16,9 @@ from messages.units import Seconds
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.inventory import CriInventory, Seen
-from runtimes.cri.operations.exits import take_exit
+from runtimes.cri.operations.context import OperationContext
+from runtimes.cri.operations.exits import record_exit
 from runtimes.cri.operations.looking import look
-from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.purposes import LookAgain, NoteExit, Purpose
 from runtimes.cri.running_operations import RunningOperations
 
@@ -33,7 +33,7 @@ class Pleg:
 
     def __init__(
         self,
-        around: Surroundings,
+        context: OperationContext,
         stream: EventStream,
         operations: RunningOperations,
         begin: Callable[[Purpose, Operation[Any]], None],
@@ -41,7 +41,7 @@ class Pleg:
         look_later: Callable[[Seconds, PodUid], None],
     ) -> None:
         """``next_look`` rings when ``due`` is to be called. ``look_later`` has one pod looked at then."""
-        self._around = around
+        self._context = context
         self._stream = stream
         self._operations = operations
         self._begin = begin
@@ -73,7 +73,7 @@ class Pleg:
         if uid is None:
             return  # of a container that nobody here has seen: it is another one's, or a look will see it
         if event.exited is not None and self._inventory.owner(event.id) is not None:
-            self._begin(NoteExit(uid), take_exit(event.id, event.exited, self._around))
+            self._begin(NoteExit(uid), record_exit(event.id, event.exited, self._context))
         else:
             self.look_at(uid)
 
@@ -84,7 +84,7 @@ class Pleg:
         else:
             self._look(uid)
 
-    def exit_taken(self, uid: PodUid) -> None:
+    def exit_recorded(self, uid: PodUid) -> None:
         """Look again soon: an exit was taken from its event, and the runtime will say more of it."""
         self._settling[uid] = 0
         self._settle((uid,))
@@ -106,13 +106,13 @@ class Pleg:
 
     @property
     def _inventory(self) -> CriInventory:
-        return self._around.inventory
+        return self._context.inventory
 
     def _looked_at(self) -> set[PodUid | None]:
         return {each.uid for each in self._operations.purposes() if isinstance(each, LookAgain)}
 
     def _look(self, uid: PodUid | None) -> None:
-        self._begin(LookAgain(uid), look(uid, self._around))
+        self._begin(LookAgain(uid), look(uid, self._context))
 
     def _settle(self, uids: Iterable[PodUid]) -> None:
         for uid in uids:

@@ -13,8 +13,7 @@ from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.cri.audience import uncertain
 from runtimes.cri.configs.refusals import ConfigRefusedError
-from runtimes.cri.operations.flow import DiskError, RpcError
-from runtimes.cri.operations.outcomes import failure_of, failure_of_disk
+from runtimes.cri.operations.flow import DiskError, RpcError, failure_of, failure_of_disk
 from runtimes.cri.purposes import Purpose, RunningOperation
 
 _log = structlog.get_logger("runtime")

@@ -13,8 +13,15 @@ from messages.statuses import StatusesDescribed
 from messages.units import Seconds, Timestamp
 from server.answers import Unanswered
 from server.backend import EndpointBackend
-from server.control.console import ConsoleError, ContainerConsole, LogAsked, StillRuns
-from server.control.containers import Instance, instance_of, still_runs
+from server.control.console import (
+    ConsoleError,
+    ContainerConsole,
+    Instance,
+    LogAsked,
+    StillRuns,
+    instance_of,
+    still_runs,
+)
 from server.json_answers import json_answer
 from stores.statuses.rendering import with_status
 

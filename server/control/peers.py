@@ -1,4 +1,4 @@
-"""Who is at the other side of a Unix socket: the kernel says it, and nobody can pretend."""
+"""The user at the other side of a Unix socket. The kernel names it, so it cannot be forged."""
 
 from __future__ import annotations
 

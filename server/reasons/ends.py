@@ -1,4 +1,4 @@
-"""How containers ended, why, and what to do about it. Pure."""
+"""Why containers have ended and do not run, and why a pod that has ended stays. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from manifests.durations import parse_duration
 from manifests.times import moment_of
 from messages.units import Seconds, Timestamp
 from server.reasons.known import PodCase, PodReason, ShownContainer, sentence
+from stores.statuses.conditions import VOLUMES_RELEASED
 
 SIGNALS: Final = {
     1: "SIGHUP",
@@ -27,7 +28,13 @@ _RUNC: Final = "unable to start container process: "
 """Before it, runtimes say only through whom the container was to be started."""
 _PAUSE: Final = re.compile(r"back-off (\S+)")
 MOST_OF_A_MESSAGE: Final = 300
-"""Characters of what a container said last. The rest is in its status."""
+"""Characters of what a container said last. Its status has all of it."""
+
+_OF_A_VOLUME: Final = re.compile(r'UnmountVolume\.TearDown failed for volume "([^"]*)" : ')
+_ADVICE: Final = (
+    "Have its driver unmount it, or do that yourself once nobody writes to it, and remove its directory: "
+    "the pod goes then. docs/troubleshooting.md says how, under FailedUnmount"
+)
 
 
 def ends(case: PodCase, now: Timestamp) -> Iterator[PodReason]:
@@ -58,7 +65,7 @@ def _told(case: PodCase, container: ShownContainer, end: Mapping[str, Any], then
 
 
 def _again_at(container: ShownContainer) -> Timestamp | None:
-    """Return when a container is started again: its pause began with its end. None if nobody says it."""
+    """Return when a container is started again: its pause began with its end. None if that is not known."""
     told = _PAUSE.match(str(container.waiting.get("message") or ""))
     ended = moment_of(container.last.get("finishedAt"))
     try:
@@ -157,3 +164,19 @@ def ending(end: Mapping[str, Any]) -> str:
     if len(message) > MOST_OF_A_MESSAGE:
         message = f"… {message[-MOST_OF_A_MESSAGE:]}"
     return f"{said}: {message}" if message else said
+
+
+def held(case: PodCase) -> Iterator[PodReason]:
+    """Yield a reason for each volume for which the pod stays."""
+    for condition in case.conditions:
+        if condition.get("type") != VOLUMES_RELEASED or condition.get("status") != "False":
+            continue
+        before, *pieces = _OF_A_VOLUME.split(str(condition.get("message") or ""))
+        if before := before.rstrip("; "):
+            yield PodReason(
+                f"It has ended, and its volumes cannot be taken away: {before}",
+                "It is tried again, after pauses",
+            )
+        for volume, cause in zip(pieces[::2], pieces[1::2], strict=True):
+            said = cause.rstrip("; ")
+            yield PodReason(f"It has ended, and stays because of volume {volume}: {said}", _ADVICE)

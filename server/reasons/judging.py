@@ -7,8 +7,7 @@ from typing import Final
 
 from messages.statuses import REJECTED
 from messages.units import Timestamp
-from server.reasons.ends import ends
-from server.reasons.holds import held
+from server.reasons.ends import ends, held
 from server.reasons.known import PodCase, PodReason, sentence
 from server.reasons.lacks import UNTOLD, lacks
 
@@ -149,7 +148,7 @@ def _failing(case: PodCase, name: str, who: str, probe: str, since: object) -> P
 
 
 def _conditions(case: PodCase) -> Iterator[PodReason]:
-    """Yield what conditions say that nobody else does."""
+    """Yield what only conditions say."""
     for each in case.conditions:
         kind, reason, message = (
             str(each.get(name) or "") for name in ("type", "reason", "message")
@@ -173,7 +172,7 @@ def _gates(case: PodCase, message: str) -> PodReason:
 
 
 def _quiet(case: PodCase) -> Iterator[PodReason]:
-    """Yield what is waited for if nobody complains."""
+    """Yield what the pod waits for if there is no complaint."""
     names = [each.name for each in case.containers() if each.waiting.get("reason") in UNTOLD]
     if names:
         verb = "is" if len(names) == 1 else "are"

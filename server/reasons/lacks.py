@@ -44,7 +44,7 @@ class _Lack:
 def lacks(case: PodCase) -> Iterator[PodReason]:
     """Yield a reason for each thing that is missing."""
     grouped: dict[str, list[_Lack]] = {}
-    # What is told comes first: it has the words of whoever looked. An object may be missing silently, too.
+    # What was told comes first, in the words of the actor that looked. Objects may also be missing silently.
     told = [*_of_volumes(case), *_of_containers(case)]
     for each in told or _of_references(case):
         grouped.setdefault(each.cause, []).append(each)

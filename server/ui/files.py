@@ -77,7 +77,7 @@ def file_answer(request: web.Request, file: StaticFile) -> web.Response:
 
 
 def wants_page(request: web.Request) -> bool:
-    """Return whether whoever asks is a browser that shows pages, and no program."""
+    """Return whether the client is a browser that shows pages, not a program."""
     kinds = (
         each.partition(";")[0].strip().lower()
         for each in request.headers.get("Accept", "").split(",")

@@ -17,7 +17,7 @@ from agent.edges import Edges
 from kernel import EXIT_STOPPED, SharedThreads
 from messages.units import Seconds
 from server.actor import Listeners
-from server.loop import ServerLoop
+from server.serving import ServerLoop
 from settings.command_line import parse
 from settings.load import settings_of
 from tests.support.agent.process import eventually

@@ -31,7 +31,7 @@ from messages.pods import FILE, PodUid
 from messages.port import Port
 from messages.units import Seconds
 from server.backend import EventStreamTimeouts
-from server.event_reader import MOST_WAITING
+from server.event_streams import MOST_WAITING
 from server.limits import MOST_CONNECTIONS, MOST_READERS
 from tests.support.agent.process import eventually
 from tests.support.agent.served import IMPATIENT, Served, StandIns, served_agent, served_tree

@@ -19,8 +19,7 @@ from typing_extensions import override
 from server.actor import HTTP_SERVER, ServingEnded
 from server.json_answers import streamed_answer
 from server.limits import MOST_CONNECTIONS
-from server.loop import ServerLoop
-from server.serving import Serving
+from server.serving import ServerLoop, Serving
 from tests.support.agent.process import eventually
 from tests.support.agent.served import served_tree
 from tests.support.kernel.probe import Probe

@@ -29,7 +29,7 @@ from messages.tokens import TokensDescribed
 from messages.units import Seconds, Timestamp
 from messages.volume_state import VolumesDescribed
 from messages.watches import WatchesDescribed
-from server.cluster_state import ClusterState
+from server.answers import ClusterState
 from server.metrics import Measurements
 from server.pod_metrics import RunningState
 from server.probe_pages import ProbeState

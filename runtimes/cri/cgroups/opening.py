@@ -8,13 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from files.cgroups.files import KernelFiles
+from files.cgroups.kernel_trees import V1Tree, V2Tree
 from files.cgroups.mounts import CgroupMounts, mounts_in
 from files.cgroups.options import CgroupDriver, CgroupOptions
 from files.cgroups.systemd_tree import SystemdTree
-from files.cgroups.timed_tree import CgroupWork, TimedTree
-from files.cgroups.trees import CgroupTree, FolderTree
-from files.cgroups.v1_tree import V1Tree
-from files.cgroups.v2_tree import V2Tree
+from files.cgroups.trees import CgroupTree, CgroupWork, FolderTree, TimedTree
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 
 _KIBI = 1024

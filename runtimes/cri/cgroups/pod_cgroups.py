@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from files.cgroups.conversions import UNLIMITED
-from files.cgroups.limits import CgroupLimits
+from files.cgroups.limits import UNLIMITED, CgroupLimits
 from files.cgroups.names import (
     LEVELS,
     CgroupName,

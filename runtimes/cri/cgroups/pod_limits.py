@@ -1,18 +1,76 @@
-"""What limits the cgroups of pods, of their classes and of all of them have. Pure."""
+"""The limits of the cgroups of a pod, of its class and of all pods. Pure.
+
+Pods come from the API server too, so their documents may have any value as an amount: it is read within
+bounds, or refused with a reason.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from files.cgroups.conversions import LEAST_SHARES, UNLIMITED, quota_of, shares_of
-from files.cgroups.limits import CgroupLimits
+from files.cgroups.limits import LEAST_SHARES, UNLIMITED, CgroupLimits, quota_of, shares_of
 from files.cgroups.options import CgroupOptions
 from manifests.qos import QosClass, qos_class
-from manifests.requests import CPU, MEMORY, Amounts, pod_limits, pod_requests
+from manifests.quantities import amount, is_quantity
+from manifests.requests import CPU, MEMORY, Amounts, amounts_of, pod_limits, pod_requests
 from messages.pods import JsonObject, Pod
-from runtimes.cri.cgroups.amounts import amounts_in, huge_pages
+
+_HUGE_PAGES: Final = "hugepages-"
+_NO_AMOUNTS: Final[dict[str, int]] = {}
+_LARGEST_PAGE: Final = 2**40
 
 _PID = "pid"
+
+
+def amounts_in(quantities: Mapping[str, Any] | None) -> Mapping[str, int]:
+    """Return the amounts of a map of quantities. What is negative or unreadable is not among them."""
+    if not quantities:
+        return _NO_AMOUNTS
+    readable = {name: text for name, text in quantities.items() if isinstance(text, str)}
+    return {name: value for name, value in amounts_of(readable).items() if value >= 0}
+
+
+def huge_pages(amounts: Mapping[str, int]) -> dict[int, int]:
+    """Return how many bytes there are of each size of huge pages, by that size in bytes."""
+    sizes = {name: _page_size(name) for name in amounts}
+    return {size: amounts[name] for name, size in sizes.items() if size}
+
+
+def complaint(resources: JsonObject) -> str:
+    """Return what is wrong with requests and limits, for people; empty if nothing is."""
+    return next(_complaints(resources), "")
+
+
+def _complaints(resources: JsonObject) -> Iterator[str]:
+    for kind in ("requests", "limits"):
+        for name, text in (resources.get(kind) or {}).items():
+            if name not in {CPU, MEMORY} and not name.startswith(_HUGE_PAGES):
+                continue
+            wrong = _wrong(text) or _wrong_page(name)
+            if wrong:
+                yield f"resources.{kind}.{name}: {wrong}"
+
+
+def _wrong(text: Any) -> str:
+    if not isinstance(text, str) or not is_quantity(text):
+        return f"{str(text)[:40]!r} is not a quantity"
+    return f"{text[:40]} is negative" if amount(text) < 0 else ""
+
+
+def _wrong_page(resource: str) -> str:
+    if resource.startswith(_HUGE_PAGES) and not _page_size(resource):
+        return "not a size of huge pages"
+    return ""
+
+
+def _page_size(resource: str) -> int:
+    """Return the size of the huge pages that a resource means, in bytes; 0 if it means none."""
+    text = resource.removeprefix(_HUGE_PAGES)
+    if text == resource or not is_quantity(text):
+        return 0
+    size = amount(text)
+    return int(size) if 0 < size <= _LARGEST_PAGE and size.denominator == 1 else 0
 
 
 def limits_of_pod(pod: Pod, options: CgroupOptions, page_sizes: Iterable[int] = ()) -> CgroupLimits:
@@ -66,7 +124,7 @@ def limits_of_all_pods(options: CgroupOptions) -> CgroupLimits:
 
 
 def wider(one: CgroupLimits, other: CgroupLimits) -> CgroupLimits:
-    """Return limits that keep nobody from what either of the two allows.
+    """Return limits that allow everything that either of the two allows.
 
     Containers may have no more than their pod. So a pod has these while its containers are being resized.
     """

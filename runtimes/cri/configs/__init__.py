@@ -1,6 +1,6 @@
-"""What a runtime is told of a pod: the sandbox's and the containers' configurations, and reading them back.
+"""The configurations of sandboxes and containers, made from a pod and read back.
 
-All of it is pure. ``sandbox`` and ``container`` put the messages together, and the other modules have a part
-of them each. What cannot be configured is a ``ConfigRefusedError`` with a sentence for people; what is done
+All of it is pure. ``sandbox`` and ``container`` put the messages together from the other modules. A
+configuration that cannot be made is a ``ConfigRefusedError`` with a sentence for people; what is done
 differently than the pod says is a ``ConfigNotice``, which becomes an event.
 """

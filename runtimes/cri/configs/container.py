@@ -12,10 +12,8 @@ from runtimes.cri.configs.labels import container_annotations, container_labels
 from runtimes.cri.configs.layout import log_path
 from runtimes.cri.configs.namespaces import container_namespaces
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import refusing_impossible_values
-from runtimes.cri.configs.security import container_security
-from runtimes.cri.configs.stop_signals import stop_signal
-from runtimes.cri.configs.users import ROOT_USER, ImageUser
+from runtimes.cri.configs.refusals import ConfigRefusedError, refusing_impossible_values
+from runtimes.cri.configs.security import ROOT_USER, ImageUser, container_security
 from runtimes.cri.wire import cri_pb2 as cri
 
 
@@ -49,7 +47,7 @@ class ContainerCreation:
 def container_config(situation: ContainerCreation) -> cri.ContainerConfig:
     """Return what an instance is made from. Raises ``ConfigRefusedError``.
 
-    Whoever has the result must not log it: it carries the environment.
+    Never log the result: it carries the environment.
     """
     container = situation.container
     name = container.get("name") or ""
@@ -111,3 +109,14 @@ def _with_users(mount: cri.Mount, users: cri.UserNamespace) -> cri.Mount:
     mapped = cri.Mount(uidMappings=users.uids, gidMappings=users.gids)
     mapped.MergeFrom(mount)
     return mapped
+
+
+def stop_signal(container: JsonObject) -> str:
+    """Return the name of the signal. Without ``lifecycle.stopSignal`` image and runtime decide."""
+    name = (container.get("lifecycle") or {}).get("stopSignal")
+    if not name:
+        return "SIGNAL_RUNTIME_DEFAULT"
+    word = str(name).replace("+", "PLUS").replace("-", "MINUS")
+    if not word.startswith("SIG") or word not in cri.Signal.keys():  # noqa: SIM118
+        raise ConfigRefusedError(f"lifecycle.stopSignal {str(name)[:20]!r} is not known")
+    return word

@@ -1,16 +1,34 @@
-"""How a pod resolves names: its policy, its own configuration, and the limits of resolvers. Pure."""
+"""The name of a pod, its ``/etc/hosts``, and how it resolves other names. Pure."""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
+from manifests.names import dns_label, dns_subdomain
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs.documents import spec_of
 from runtimes.cri.configs.namespaces import is_on_host_network
 from runtimes.cri.configs.node import CriNode, ResolvConf
-from runtimes.cri.configs.refusals import ConfigNotice
+from runtimes.cri.configs.refusals import ConfigNotice, not_now
+
+LONGEST_HOSTNAME: Final = 63
+LONGEST_KERNEL_NAME: Final = 64
+"""Characters that the kernel has for a host's name."""
+
+NODE_HOSTS_FILE: Final = "/etc/hosts"
+_STANDARD: Final = (
+    "127.0.0.1\tlocalhost",
+    "::1\tlocalhost ip6-localhost ip6-loopback",
+    "fe00::0\tip6-localnet",
+    "fe00::0\tip6-mcastprefix",
+    "fe00::1\tip6-allnodes",
+    "fe00::2\tip6-allrouters",
+)
+
+LARGEST_RESOLV_CONF: Final = 10 << 20
+"""Bytes. What is beyond is not read."""
 
 MOST_SERVERS: Final = 3
 MOST_SEARCHES: Final = 32
@@ -25,6 +43,121 @@ _NO_CLUSTER_DNS: Final = ConfigNotice(
     "clusterDNS is not set on this node: its pods ask the node's own name servers, which know no Services",
     is_of_node=True,
 )
+
+
+class PodHostname(NamedTuple):
+    """How a pod is called in its cluster."""
+
+    name: str
+    domain: str
+    """Empty for a pod without a subdomain."""
+
+    @property
+    def full(self) -> str:
+        """Name and domain."""
+        return f"{self.name}.{self.domain}" if self.domain else self.name
+
+
+def pod_hostname(pod: Pod, cluster_domain: str) -> PodHostname:
+    """Return the name and the domain of a pod, or refuse what can be none."""
+    spec = spec_of(pod)
+    if override := spec.get("hostnameOverride"):
+        _demand(dns_subdomain(override), "hostnameOverride", override)
+        return PodHostname(_cut(override, LONGEST_KERNEL_NAME), "")
+    if given := spec.get("hostname"):
+        _demand(dns_label(given), "hostname", given)
+    if subdomain := spec.get("subdomain"):
+        _demand(dns_label(subdomain), "subdomain", subdomain)
+    domain = f"{subdomain}.{pod.namespace}.svc.{cluster_domain}" if subdomain else ""
+    return PodHostname(_cut(given or pod.name, LONGEST_HOSTNAME), domain)
+
+
+def kernel_hostname(pod: Pod, cluster_domain: str) -> str:
+    """Return the name that a pod's processes ask the kernel for. Empty if it is the node's own."""
+    spec = spec_of(pod)
+    if is_on_host_network(spec):
+        return ""
+    hostname = pod_hostname(pod, cluster_domain)
+    if not spec.get("setHostnameAsFQDN") or not hostname.domain:
+        return hostname.name
+    if len(hostname.full) > LONGEST_KERNEL_NAME:
+        raise not_now(
+            "failed to construct FQDN from pod hostname and cluster domain, FQDN "
+            f"{hostname.full} is too long ({LONGEST_KERNEL_NAME} characters is the max, "
+            f"{len(hostname.full)} characters requested)"
+        )
+    return hostname.full
+
+
+def _demand(complaint: str, field: str, value: str) -> None:
+    if complaint:
+        raise not_now(f"spec.{field} {value[:LONGEST_KERNEL_NAME]!r} {complaint}")
+
+
+def _cut(name: str, longest: int) -> str:
+    cut = name if len(name) <= longest else name[:longest].rstrip("-.")
+    if not cut:
+        raise not_now("the name of the pod leaves no hostname")
+    return cut
+
+
+def hosts_content(pod: Pod, ips: Sequence[str], cluster_domain: str) -> str:
+    """Return what a pod's file says. On the node's network it is what follows the node's own file."""
+    lines = [] if is_on_host_network(spec_of(pod)) else [*_own_lines(pod, ips, cluster_domain)]
+    lines += _alias_lines(spec_of(pod))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def node_hosts_file(pod: Pod) -> str:
+    """Return the file of the node whose content comes first; empty for a pod with a network of its own."""
+    return NODE_HOSTS_FILE if is_on_host_network(spec_of(pod)) else ""
+
+
+def _own_lines(pod: Pod, ips: Sequence[str], cluster_domain: str) -> Iterator[str]:
+    hostname = pod_hostname(pod, cluster_domain)
+    yield "# Written by the node's agent. What is changed here is lost with the container."
+    yield from _STANDARD
+    names = [hostname.full, hostname.name] if hostname.domain else [hostname.name]
+    for ip in ips:
+        yield "\t".join((ip, *names))
+
+
+def _alias_lines(spec: JsonObject) -> Iterator[str]:
+    aliases = spec.get("hostAliases") or ()
+    if aliases:
+        yield ""
+        yield "# From the pod's hostAliases."
+    for alias in aliases:
+        yield "\t".join((alias.get("ip") or "", *(alias.get("hostnames") or ())))
+
+
+def parse_resolv_conf(content: bytes) -> ResolvConf:
+    """Return what ``content`` says. Lines that say nothing that can be understood are passed over.
+
+    As for the C library the last ``search`` counts, and of options of one name the last one. ``domain`` is
+    not heeded, as by kubelets.
+    """
+    servers: list[str] = []
+    searches: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    for line in content[:LARGEST_RESOLV_CONF].decode(errors="replace").splitlines():
+        fields = line.strip().split()
+        if not fields or fields[0].startswith(("#", ";")):
+            continue
+        match fields[0]:
+            case "nameserver" if len(fields) > 1:
+                servers.append(fields[1])
+            case "search":
+                searches = tuple(_without_dot(domain) for domain in fields[1:])
+            case "options":
+                options.update({option.partition(":")[0]: option for option in fields[1:]})
+            case _:
+                pass
+    return ResolvConf(servers=tuple(servers), searches=searches, options=tuple(options.values()))
+
+
+def _without_dot(domain: str) -> str:
+    return domain if domain == "." else domain.removesuffix(".")
 
 
 def pod_dns(pod: Pod, node: CriNode) -> tuple[ResolvConf, tuple[ConfigNotice, ...]]:

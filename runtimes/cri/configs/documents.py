@@ -32,7 +32,7 @@ def volumes_by_name(pod: Pod) -> Mapping[str, JsonObject]:
 
 
 def all_containers(spec: JsonObject) -> Iterator[JsonObject]:
-    """Yield all containers of a pod, of whatever kind."""
+    """Yield all containers of a pod, of every kind."""
     for name in _LISTS:
         yield from spec.get(name) or ()
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from files.cgroups.options import CgroupOptions
 
 DEFAULT_CLUSTER_DOMAIN: Final = "cluster.local"
+
+_FIRST: Final[Mapping[str, tuple[int, int]]] = {"containerd": (2, 1), "cri-o": (1, 31)}
+"""The first version that mounts images, by the runtime's name."""
+_FIRST_WITH_PARTS: Final[Mapping[str, tuple[int, int]]] = {"containerd": (2, 2), "cri-o": (1, 33)}
+_VERSION: Final = re.compile(r"v?([0-9]{1,5})\.([0-9]{1,5})(?![0-9])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +84,7 @@ class CriNode:
     dns: NodeDns = field(default_factory=NodeDns)
     runtime: RuntimeFeatures = field(default_factory=RuntimeFeatures)
     runtime_classes: Mapping[str, str] | None = None
-    """The handler of each RuntimeClass, by its name. None while nobody knows which there are."""
+    """The handler of each RuntimeClass, by its name. None until they are listed."""
     cgroups: CgroupOptions = field(default_factory=CgroupOptions)
     """How limits of cpu are told."""
     seccomp_default: bool = False
@@ -87,3 +93,21 @@ class CriNode:
     """Names, or beginnings of names that end in ``*``."""
     has_selinux: bool = False
     has_apparmor: bool = False
+
+
+class ImageVolumeFeatures(NamedTuple):
+    """What a runtime can do with images as volumes."""
+
+    mounts_images: bool
+    mounts_parts: bool
+
+
+def image_volume_features(name: str, version: str) -> ImageVolumeFeatures:
+    """Return what the runtime of this name and version can do. An unknown one cannot."""
+    found = _VERSION.match(version)
+    number = (int(found[1]), int(found[2])) if found is not None else (0, 0)
+    never = (1 << 20, 0)
+    return ImageVolumeFeatures(
+        number >= _FIRST.get(name.lower(), never),
+        number >= _FIRST_WITH_PARTS.get(name.lower(), never),
+    )

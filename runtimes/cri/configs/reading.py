@@ -1,7 +1,7 @@
-"""What sandboxes and containers are, as the runtime tells them and their labels say. Pure.
+"""What sandboxes and containers are, as runtime and labels say, and where last words are. Pure.
 
-Whoever wrote the labels may have been a kubelet, or anybody: what cannot be read counts as missing. A sandbox
-that does not say whose it is is nobody's pod, and is left alone.
+A kubelet may have written the labels, or anybody: what cannot be read counts as missing. A sandbox that
+names no pod is left alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from messages.container_runtime import PodIdentity
@@ -22,8 +23,9 @@ from messages.pod_runtime import (
 )
 from messages.pods import API, CONFIG_SOURCE, CONTENT_DIGEST, JsonObject, PodUid
 from messages.units import Timestamp
-from runtimes.cri.configs import names
-from runtimes.cri.configs.stop_terms import json_of, stop_terms
+from runtimes.cri.configs import labels
+from runtimes.cri.configs.labels import json_of, stop_terms
+from runtimes.cri.disk.tasks import LastWords
 from runtimes.cri.wire import cri_pb2 as cri
 
 MOST_ATTEMPTS: Final = 2**31 - 1
@@ -47,13 +49,17 @@ CONTAINER_STATES: Final[Mapping[int, ContainerState]] = {
     cri.CONTAINER_EXITED: ContainerState.EXITED,
 }
 
+FALLBACK: Final = "FallbackToLogsOnError"
+_NEVER_RAN: Final = frozenset({"ContainerCannotRun", "StartError"})
+"""Reasons of containers that cannot have written a log."""
+
 
 def identity_of(
-    labels: Mapping[str, str], annotations: Mapping[str, str] | None = None
+    written: Mapping[str, str], annotations: Mapping[str, str] | None = None
 ) -> PodIdentity | None:
-    """Return whose a sandbox is; None if that is no pod of a node agent's."""
+    """Return the pod that a sandbox's labels name; None if they name none."""
     uid, namespace, name = (
-        labels.get(key, "") for key in (names.POD_UID, names.POD_NAMESPACE, names.POD_NAME)
+        written.get(key, "") for key in (labels.POD_UID, labels.POD_NAMESPACE, labels.POD_NAME)
     )
     if not (uid and namespace and name):
         return None
@@ -68,9 +74,9 @@ def identity_of(
     )
 
 
-def pod_uid(labels: Mapping[str, str]) -> PodUid:
-    """Return the pod that a sandbox or a container belongs to; empty if nothing says so."""
-    return PodUid(labels.get(names.POD_UID, ""))
+def pod_uid(written: Mapping[str, str]) -> PodUid:
+    """Return the pod that the labels of a sandbox or a container name; empty if they name none."""
+    return PodUid(written.get(labels.POD_UID, ""))
 
 
 def sandbox_observed(status: cri.PodSandboxStatus) -> SandboxObserved:
@@ -94,22 +100,22 @@ def container_observed(status: cri.ContainerStatus, runtime: str) -> ContainerOb
     annotations = status.annotations
     return ContainerObserved(
         id=f"{runtime}://{status.id}",
-        name=status.labels.get(names.CONTAINER_NAME) or status.metadata.name,
+        name=status.labels.get(labels.CONTAINER_NAME) or status.metadata.name,
         attempt=_attempt(status),
         state=state,
         image=status.image.user_specified_image or status.image.image,
         image_id=status.image_ref or status.image_id,
-        spec_hash=annotations.get(names.WHOLE_HASH) or annotations.get(names.CONTAINER_HASH, ""),
-        is_foreign=names.RESOURCES not in annotations,
+        spec_hash=annotations.get(labels.WHOLE_HASH) or annotations.get(labels.CONTAINER_HASH, ""),
+        is_foreign=labels.RESOURCES not in annotations,
         created_at=_moment(status.created_at),
         started_at=_moment(status.started_at),
         finished_at=_moment(status.finished_at) if has_exited else None,
         exit_code=status.exit_code if has_exited else None,
         reason=status.reason[:LONGEST_REASON],
         message=status.message[:LONGEST_MESSAGE],
-        resources=_object(annotations.get(names.RESOURCES)),
+        resources=_object(annotations.get(labels.RESOURCES)),
         stop_terms=stop_terms(annotations),
-        variables_from=tuple(_used_objects(json_of(annotations.get(names.VARIABLES_FROM)))),
+        variables_from=tuple(_used_objects(json_of(annotations.get(labels.VARIABLES_FROM)))),
     )
 
 
@@ -164,7 +170,7 @@ def _ips(status: cri.PodSandboxStatus) -> Iterator[str]:
 
 def _attempt(status: cri.ContainerStatus) -> int:
     """Return how many instances there were before. The runtime's own count says which names are taken."""
-    written = status.annotations.get(names.RESTART_COUNT, "")
+    written = status.annotations.get(labels.RESTART_COUNT, "")
     counted = int(written) if _ATTEMPT.fullmatch(written) else 0
     taken = min(status.metadata.attempt, MOST_ATTEMPTS)
     return max(taken, counted if counted <= MOST_ATTEMPTS else 0)
@@ -177,3 +183,49 @@ def _moment(nanoseconds: int) -> Timestamp | None:
 def _object(text: str | None) -> JsonObject | None:
     value = json_of(text)
     return value if isinstance(value, dict) else None
+
+
+def last_words(status: cri.ContainerStatus, pod_logs_dir: str) -> LastWords | None:
+    """Return where the message of ``status`` is; None if there can be none.
+
+    Anybody may have written labels and mounts. So a file counts only where a node agent puts it, and a log
+    only below the directory of logs.
+    """
+    if status.state != cri.CONTAINER_EXITED:
+        return None
+    file, log = _message_file(status), _message_log(status, pod_logs_dir)
+    return LastWords(file=file, logs_dir=pod_logs_dir, log=log) if file or log else None
+
+
+def message_of(told: str, written: str) -> str:
+    """Return the message of a container: what the runtime told, and what the container wrote."""
+    return f"{told}: {written}" if told and written else told or written
+
+
+def _message_file(status: cri.ContainerStatus) -> str:
+    inside = status.annotations.get(labels.TERMINATION_MESSAGE_PATH)
+    if not inside:
+        return ""
+    inside = inside if inside.startswith("/") else f"/{inside}"
+    written = status.labels
+    for mount in status.mounts:
+        parts = PurePosixPath(mount.host_path).parts
+        owner = (
+            "pods",
+            written.get(labels.POD_UID),
+            "containers",
+            written.get(labels.CONTAINER_NAME),
+        )
+        if mount.container_path == inside and parts[-5:-1] == owner and ".." not in parts:
+            return mount.host_path
+    return ""
+
+
+def _message_log(status: cri.ContainerStatus, pod_logs_dir: str) -> tuple[str, ...]:
+    policy = status.annotations.get(labels.TERMINATION_MESSAGE_POLICY)
+    if policy != FALLBACK or status.exit_code == 0 or status.reason in _NEVER_RAN:
+        return ()
+    root, path = PurePosixPath(pod_logs_dir), PurePosixPath(status.log_path)
+    if not path.is_relative_to(root) or ".." in path.parts:
+        return ()
+    return path.relative_to(root).parts

@@ -22,7 +22,7 @@ class ConfigRefusedError(Exception):
         kind: RuntimeFailureKind = RuntimeFailureKind.CONFIG,
         reason: str = "",
     ) -> None:
-        # What a pod says is part of it, and may have any length and any number of lines.
+        # It repeats words of the pod, of any length and any number of lines.
         self.message = " ".join(message.split())[:LONGEST_MESSAGE]
         super().__init__(self.message)
         self.kind = kind
@@ -36,12 +36,12 @@ class ConfigRefusedError(Exception):
 
 
 def never_possible(message: str, reason: str) -> ConfigRefusedError:
-    """Return the refusal of a pod that cannot run on this node, whoever tries again."""
+    """Return the refusal of a pod that cannot run on this node, however often it is tried."""
     return ConfigRefusedError(message, kind=RuntimeFailureKind.UNSUPPORTED, reason=reason)
 
 
 def not_now(message: str) -> ConfigRefusedError:
-    """Return the refusal of what another time may be possible."""
+    """Return the refusal of something that may be possible later."""
     return ConfigRefusedError(message, kind=RuntimeFailureKind.REFUSED)
 
 

@@ -1,33 +1,46 @@
-"""The configuration of a pod's sandbox. Pure."""
+"""The configuration of a pod's sandbox: ports, class of runtime, users and resources. Pure."""
 
 from __future__ import annotations
 
-from messages.pods import Pod
-from runtimes.cri.cgroups.container_limits import sandbox_resources
-from runtimes.cri.configs import names
-from runtimes.cri.configs.dns import pod_dns
-from runtimes.cri.configs.documents import security_of, spec_of
-from runtimes.cri.configs.hostname import kernel_hostname
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from messages.pods import JsonObject, Pod
+from runtimes.cri.cgroups.container_limits import LinuxResources, sandbox_resources
+from runtimes.cri.configs import labels
+from runtimes.cri.configs.dns import kernel_hostname, pod_dns
+from runtimes.cri.configs.documents import lasting_containers, security_of, spec_of
 from runtimes.cri.configs.labels import sandbox_annotations, sandbox_labels
 from runtimes.cri.configs.layout import log_directory
-from runtimes.cri.configs.namespaces import has_privileged_container, pod_namespaces
-from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.ports import port_mappings
-from runtimes.cri.configs.profiles import demand_apparmor
-from runtimes.cri.configs.refusals import ConfigNotice, not_now, refusing_impossible_values
-from runtimes.cri.configs.resources import linux_resources
-from runtimes.cri.configs.runtime_classes import runtime_handler
-from runtimes.cri.configs.security import demand_linux
-from runtimes.cri.configs.selinux import selinux_options
-from runtimes.cri.configs.sysctls import pod_sysctls
-from runtimes.cri.configs.user_namespaces import (
+from runtimes.cri.configs.namespaces import (
     UserIds,
     demand_user_namespaces,
     has_own_users,
+    has_privileged_container,
+    is_on_host_network,
+    pod_namespaces,
+    pod_sysctls,
     user_namespace,
 )
-from runtimes.cri.configs.users import plain_id, pod_groups, set_group_policy
+from runtimes.cri.configs.node import CriNode
+from runtimes.cri.configs.refusals import (
+    ConfigNotice,
+    never_possible,
+    not_now,
+    refusing_impossible_values,
+)
+from runtimes.cri.configs.security import (
+    demand_apparmor,
+    demand_linux,
+    plain_id,
+    pod_groups,
+    selinux_options,
+    set_group_policy,
+)
 from runtimes.cri.wire import cri_pb2 as cri
+
+MAX_PORT: Final = 65535
+_PROTOCOLS: Final[Mapping[str, cri.Protocol]] = {"TCP": cri.TCP, "UDP": cri.UDP, "SCTP": cri.SCTP}
 
 
 def sandbox_config(
@@ -89,15 +102,15 @@ def _linux(pod: Pod, node: CriNode, cgroup_parent: str) -> cri.LinuxPodSandboxCo
 
 
 def _set_users(config: cri.PodSandboxConfig, pod: Pod, ids: UserIds | None) -> None:
-    """Tell the ids twice: to the runtime, and to whoever reads the annotations later."""
-    config.annotations.pop(names.USER_NAMESPACE, None)
+    """Write the ids twice: for the runtime, and as an annotation for our next life."""
+    config.annotations.pop(labels.USER_NAMESPACE, None)
     if not has_own_users(pod):
         return
     if ids is None:
         raise not_now("no user ids were given to a pod that has users of its own")
     options = config.linux.security_context.namespace_options
     options.userns_options.CopyFrom(user_namespace(ids))
-    config.annotations[names.USER_NAMESPACE] = ids.text
+    config.annotations[labels.USER_NAMESPACE] = ids.text
 
 
 def _security(pod: Pod, node: CriNode) -> cri.LinuxSandboxSecurityContext:
@@ -118,3 +131,57 @@ def _security(pod: Pod, node: CriNode) -> cri.LinuxSandboxSecurityContext:
         if (group := given.get("runAsGroup")) is not None:
             context.run_as_group.value = plain_id(group, "runAsGroup")
     return context
+
+
+def port_mappings(pod: Pod) -> tuple[cri.PortMapping, ...]:
+    """Return the mappings of all containers that last. On the node's network there is nothing to map."""
+    spec = spec_of(pod)
+    return () if is_on_host_network(spec) else tuple(_mappings(spec))
+
+
+def _mappings(spec: JsonObject) -> Iterator[cri.PortMapping]:
+    for container in lasting_containers(spec):
+        for port in container.get("ports") or ():
+            number, on_host = port.get("containerPort") or 0, port.get("hostPort") or 0
+            protocol = _PROTOCOLS.get(port.get("protocol") or "TCP")
+            if protocol is None or not (0 < number <= MAX_PORT and 0 <= on_host <= MAX_PORT):
+                raise never_possible(
+                    f"container {container.get('name')} has a port that there cannot be: "
+                    f"{port.get('protocol')} {number}, on the node {on_host}",
+                    "InvalidPort",
+                )
+            yield cri.PortMapping(
+                protocol=protocol,
+                container_port=number,
+                host_port=on_host,
+                host_ip=port.get("hostIP") or "",
+            )
+
+
+def runtime_handler(pod: Pod, node: CriNode) -> str:
+    """Return the handler that runs ``pod``; empty for the runtime's default one."""
+    name = spec_of(pod).get("runtimeClassName")
+    if not name:
+        return ""
+    if node.runtime_classes is None:
+        raise not_now(f'RuntimeClass "{name}" is not known: the RuntimeClasses are not listed yet')
+    handler = node.runtime_classes.get(str(name))
+    if handler is None:
+        raise not_now(f'RuntimeClass "{name}" not found')
+    return handler
+
+
+def linux_resources(resources: LinuxResources) -> cri.LinuxContainerResources:
+    """Return what a runtime is told of ``resources``."""
+    return cri.LinuxContainerResources(
+        cpu_shares=resources.cpu_shares,
+        cpu_quota=resources.cpu_quota,
+        cpu_period=resources.cpu_period,
+        memory_limit_in_bytes=resources.memory_limit,
+        memory_swap_limit_in_bytes=resources.memory_swap_limit,
+        oom_score_adj=resources.oom_score_adj,
+        hugepage_limits=[
+            cri.HugepageLimit(page_size=size, limit=limit) for size, limit in resources.huge_pages
+        ],
+        unified=resources.unified,
+    )

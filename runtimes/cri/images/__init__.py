@@ -1,1 +1,1 @@
-"""Images: finding and pulling them, the credentials for it, and removing those that nobody uses."""
+"""Images: finding and pulling them, the credentials for it, and removing those that are unused."""

@@ -1,7 +1,6 @@
-"""The keeper of images: it finds and pulls them for pods, and removes those that nobody uses.
+"""The keeper of images: it finds and pulls them for pods, and removes unused ones.
 
-What a pull takes is in ``image_operations``, what a removal takes in ``collecting``; who is told what in
-``pull_desk`` and ``garbage_desk``. This file is the actor around them.
+``pulling`` finds and pulls, ``collecting`` removes. This file is the actor around them.
 """
 
 from __future__ import annotations
@@ -18,26 +17,25 @@ from messages.container_runtime import CallRuntime
 from messages.images import DescribeImages
 from messages.units import Seconds
 from runtimes.cri.hands import hands
-from runtimes.cri.images.collecting import Collected
-from runtimes.cri.images.garbage_desk import GarbageDesk
-from runtimes.cri.images.image_jobs import RECORDS, image_job
-from runtimes.cri.images.image_memory import (
+from runtimes.cri.images.collecting import Collected, ImageCollector
+from runtimes.cri.images.node_credentials import NodeKeyring
+from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions
+from runtimes.cri.images.protocol import (
+    IMAGE_RECORDS,
     GarbageCollection,
+    ImageKeeperMessage,
     ImageMemory,
+    ImagePorts,
     ImageSearch,
     ImageWork,
     RecordReading,
     RecordWriting,
 )
-from runtimes.cri.images.image_messages import ImageKeeperMessage, ImagePorts
-from runtimes.cri.images.image_operations import PullHelp
-from runtimes.cri.images.node_credentials import NodeKeyring
-from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions
-from runtimes.cri.images.pull_desk import UNCERTAIN, PullDesk, answer
 from runtimes.cri.images.pull_queue import PullOrder
 from runtimes.cri.images.pull_records import PullRecords
+from runtimes.cri.images.pulling import UNCERTAIN, ImagePuller, PullHelp, answer
 from runtimes.cri.images.record_file import remembered, write_records
-from runtimes.cri.operations.flow import DiskError
+from runtimes.cri.operations.flow import DiskError, on_images
 
 LOOK_EVERY: Final = Seconds(10.0)
 """How often pulls are looked at that are under way."""
@@ -46,13 +44,13 @@ _log = structlog.get_logger("images")
 
 
 class ImageKeeper(PooledActor[ImageKeeperMessage]):
-    """Finds and pulls images, and removes those that nobody uses.
+    """Finds and pulls images, and removes unused ones.
 
     Owns: the pulls that wait or are under way, and who waits for each; who pulled what; when each image was
     used last.
     Hears: ``CallRuntime`` with ``FindImage`` or ``PullImage``; outcomes of its calls and jobs;
     ``DescribeImages``.
-    Tells: whoever made a call ``RuntimeAnswered``, once; events about pods whose pull takes long, and about
+    Tells: the sender of a call ``RuntimeAnswered``, once; events about pods whose pull takes long, and about
     the Node when images cannot be removed.
     Fails when: it has a bug. The next life goes on with all that is under way. What the last one failed over
     is answered as uncertain.
@@ -85,14 +83,14 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
             save=save,
             deadline=self._options.pulls.deadline,
         )
-        self._pulls = PullDesk(
+        self._pulls = ImagePuller(
             self._memory,
             help_,
             self._options.verification,
             self._ports.events,
             self._operations.begin,
         )
-        self._garbage = GarbageDesk(
+        self._garbage = ImageCollector(
             self._memory,
             self._options,
             self._ports,
@@ -112,9 +110,9 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
     def receive(self, message: ImageKeeperMessage, /) -> None:
         match message:
             case CallRuntime():
-                self._memory.in_hand = message
-                self._take_call(message)
-                self._memory.in_hand = None
+                self._memory.handling = message
+                self._handle_call(message)
+                self._memory.handling = None
             case DescribeImages(reply_to=reply_to):
                 reply_to.tell(self._memory.figures.described(self._memory.queue))
             case _:
@@ -122,20 +120,20 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
         self._go_on()
 
     def _look(self) -> None:
-        """Look for pulls that take long, and for those who cannot wait any longer."""
+        """Look for pulls that take long, and for pods that cannot wait any longer."""
         self._pulls.look(self._now())
         self._go_on()
 
     def _collect(self) -> None:
-        """Look for images that nobody uses, now and from time to time."""
+        """Look for unused images, now and from time to time."""
         self.later(self._options.garbage.every, self._collect)
         if not self._is_doing(GarbageCollection):
             self._garbage.begin()
         self._go_on()
 
-    def _take_call(self, call: CallRuntime) -> None:
+    def _handle_call(self, call: CallRuntime) -> None:
         if self._memory.has_records:
-            self._pulls.take(call, self._now())
+            self._pulls.handle(call, self._now())
         else:
             self._memory.waiting.append(call)
 
@@ -151,15 +149,15 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
 
     def _finish(self, work: ImageWork, result: Any) -> None:
         if isinstance(result, Failure):
-            # Its text may show a value that is nobody's business.
+            # Its text may show a secret value.
             kind, operation = type(result.error).__name__, type(work).__name__
             _log.error("an operation failed", operation=operation, error=kind, where=result.where)
             self._give_up(work)
         else:
-            self._take_result(work, result)
+            self._handle_result(work, result)
         self._go_on()
 
-    def _take_result(self, work: ImageWork, result: Any) -> None:
+    def _handle_result(self, work: ImageWork, result: Any) -> None:
         match work:
             case ImageSearch():
                 self._pulls.finish_search(work, result, self._now())
@@ -169,7 +167,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
                 found: Collected = result
                 self._garbage.finish(found)
             case RecordReading():
-                self._take_records(result)
+                self._handle_records(result)
             case RecordWriting():
                 pass
             case _:
@@ -180,24 +178,24 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
     def _read_records(self) -> None:
         path, directory = self._options.records, self._options.kubelet_records
         if not self._is_doing(RecordReading):
-            reading = image_job(lambda: remembered(path, directory), RECORDS)
+            reading = on_images(lambda: remembered(path, directory), IMAGE_RECORDS)
             self._operations.begin(RecordReading(), reading)
 
-    def _take_records(self, found: object) -> None:
+    def _handle_records(self, found: object) -> None:
         memory = self._memory
         memory.has_records = True
         if isinstance(found, PullRecords):
             memory.records.replace_by(found)
         waiting, memory.waiting = memory.waiting, []
         for call in waiting:
-            self._pulls.take(call, self._now())
+            self._pulls.handle(call, self._now())
 
     # --- after a crash ---------------------------------------------------------------------------------
 
     def _recover(self) -> None:
         """Answer what the life before failed over, whatever it was doing."""
         memory = self._memory
-        failed, memory.in_hand = memory.in_hand, None
+        failed, memory.handling = memory.handling, None
         given_up = [call for work in self._operations.recover() for call in self._give_up(work)]
         if failed is not None and not (failed in given_up or self._is_known(failed)):
             answer(failed, UNCERTAIN)
@@ -222,7 +220,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
                 self._pulls.drop(work)
                 return calls
             case RecordReading():
-                self._take_records(None)
+                self._handle_records(None)
                 return ()
             case GarbageCollection() | RecordWriting():
                 return ()
@@ -244,7 +242,7 @@ def _save(path: Path | None, memory: ImageMemory) -> Operation[None]:
         return
     data, trouble = memory.records.encoded(), ""
     try:
-        yield from image_job(lambda: write_records(path, data), RECORDS)
+        yield from on_images(lambda: write_records(path, data), IMAGE_RECORDS)
     except DiskError as error:
         trouble = str(error)
     if trouble and trouble != memory.writing_trouble:

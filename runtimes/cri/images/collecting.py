@@ -1,12 +1,17 @@
-"""What removing images takes that nobody uses, call by call. Pure, but for what it notes."""
+"""Removing unused images: the calls, and what people are told about it."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
 
 from kernel import Operation
+from messages.events import EventType, ObjectReference, PostEvent
 from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.images.garbage import (
@@ -18,16 +23,20 @@ from runtimes.cri.images.garbage import (
     sandbox_image,
     too_old,
 )
-from runtimes.cri.images.image_jobs import image_job
-from runtimes.cri.images.options import GarbageOptions
-from runtimes.cri.images.pull_failures import message_of
-from runtimes.cri.operations.flow import DiskError, RpcError, call
-from runtimes.cri.operations.outcomes import is_away
+from runtimes.cri.images.options import GarbageOptions, ImageOptions
+from runtimes.cri.images.protocol import GarbageCollection, ImageMemory, ImagePorts, RecordWriting
+from runtimes.cri.images.pulling import BeginWork, message_of
+from runtimes.cri.operations.flow import DiskError, RpcError, call, is_away, on_images
+
+TOLD_AFTER: Final = 2
+"""Failures in a row after which there is an event: one alone may mean that the runtime is just starting."""
+
+_log = structlog.get_logger("images")
 
 
 @dataclass(slots=True)
 class Collected:
-    """What came of one time that images were looked at."""
+    """The result of one collection."""
 
     removed: Counter[str] = field(default_factory=Counter)
     """How many images were removed, by reason: ``age``, ``space``."""
@@ -39,14 +48,14 @@ class Collected:
     reason: str = ""
     """The word for it, if it has one of its own."""
     is_away: bool = False
-    """The runtime could not be asked: that is said of the runtime itself."""
+    """The runtime could not be asked: people are told so elsewhere."""
     present: tuple[str, ...] | None = None
-    """Ids of the images that there are; None if nobody knows."""
+    """Ids of the images that there are; None if not known."""
 
 
 @dataclass(slots=True)
 class CollectionRules:
-    """What a collection goes by."""
+    """The rules and sources of a collection."""
 
     options: GarbageOptions
     history: ImageHistory
@@ -99,7 +108,7 @@ def _make_room(
         result.trouble = "the runtime names no file system of images"
         return
     mountpoint = info.image_filesystems[0].fs_id.mountpoint
-    space = result.space = yield from image_job(lambda: rules.space_of(mountpoint))
+    space = result.space = yield from on_images(lambda: rules.space_of(mountpoint))
     if space.capacity <= 0:
         result.reason = "InvalidDiskCapacity"
         result.trouble = f"invalid capacity {space.capacity} on image filesystem"
@@ -126,7 +135,7 @@ def _remove(
     rules: CollectionRules,
     result: Collected,
 ) -> Operation[None]:
-    """Remove images until ``enough`` bytes are free. One that cannot be removed is said, and passed over."""
+    """Remove images until ``enough`` bytes are free. Note one that cannot be removed, and pass it over."""
     freed = 0
     for image in images:
         if enough is not None and freed >= enough:
@@ -141,3 +150,63 @@ def _remove(
         freed += image.size
         result.freed += image.size
         result.removed[reason] += 1
+
+
+class ImageCollector:
+    """Begins collections, and tells people their results."""
+
+    def __init__(
+        self,
+        memory: ImageMemory,
+        options: ImageOptions,
+        ports: ImagePorts,
+        begin: BeginWork,
+        save: Callable[[], Operation[None]],
+        now: Callable[[], Seconds],
+    ) -> None:
+        self._memory = memory
+        self._options = options
+        self._events = ports.events
+        self._begin = begin
+        self._save = save
+        self._rules = CollectionRules(
+            options.garbage, memory.history, now, ports.measure, self._being_pulled
+        )
+
+    def begin(self) -> None:
+        """Look for unused images."""
+        self._memory.records.begin_look()
+        self._begin(GarbageCollection(), collected(self._rules))
+
+    def finish(self, result: Collected) -> None:
+        """Handle the result of a collection: write records, tell people."""
+        memory = self._memory
+        memory.figures.removed.update(result.removed)
+        if result.present is not None and memory.records.keep_only(result.present):
+            self._begin(RecordWriting(), self._save())
+        if result.removed:
+            _log.info("images removed", **dict(result.removed), freed=result.freed)
+        if not result.trouble:
+            memory.collection_failures = 0
+            return
+        memory.collection_failures += 1
+        # An outage is a line of the log already.
+        level = logging.DEBUG if result.is_away else logging.WARNING
+        _log.log(level, "images cannot be removed as they should be", reason=result.trouble)
+        if result.reason:
+            self._say(result.reason, result.trouble)
+        if memory.collection_failures >= TOLD_AFTER:
+            self._say("ImageGCFailed", result.trouble)
+
+    def _being_pulled(self) -> frozenset[str]:
+        return frozenset(order.image.in_full for order in self._memory.queue)
+
+    def _say(self, reason: str, message: str) -> None:
+        node = self._options.node
+        if self._events is not None and node:
+            regarding = ObjectReference(kind="Node", name=node, uid=node)
+            self._events.tell(
+                PostEvent(
+                    regarding=regarding, type=EventType.WARNING, reason=reason, message=message
+                )
+            )

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from manifests.image_names import parse_image_name
 from messages.units import Seconds
-from runtimes.cri.configs import names
+from runtimes.cri.configs import labels
 from runtimes.cri.images.options import GarbageOptions
 from runtimes.cri.wire import cri_pb2 as cri
 
@@ -73,7 +73,7 @@ class ImageHistory:
     def look(
         self, images: Iterable[cri.Image], used: frozenset[str], kept: frozenset[str], now: Seconds
     ) -> list[UnusedImage]:
-        """Note which images there are, and return those that nobody uses, in the order of their removal.
+        """Note which images there are, and return the unused ones, in the order of their removal.
 
         ``used`` and ``kept`` are names or ids: of images that containers use, and of such as are never
         removed.
@@ -140,7 +140,7 @@ def images_in_use(containers: Iterable[cri.Container]) -> frozenset[str]:
             container.image_ref,
             container.image_id,
             container.image.image,
-            *container.annotations.get(names.VOLUME_IMAGES, "").split(),
+            *container.annotations.get(labels.VOLUME_IMAGES, "").split(),
         )
         if name
     }

@@ -15,31 +15,29 @@ import structlog
 
 from kernel import Operation
 from messages.units import Seconds
-from runtimes.cri.images.auths import (
+from runtimes.cri.images.keyring import (
     LARGEST_CONFIG,
     AuthsRead,
+    Credential,
+    Keyring,
     LocatedAuth,
     read_docker_config,
     read_old_docker_config,
 )
-from runtimes.cri.images.image_jobs import image_job
-from runtimes.cri.images.keyring import Credential, Keyring
 from runtimes.cri.images.options import NodeCredentials
-from runtimes.cri.images.plugin_answers import (
+from runtimes.cri.images.plugins import (
+    CredentialPlugin,
     PluginAnswer,
     PluginAnswerError,
     PluginCache,
+    PluginConfigError,
     asked_about,
+    check_names,
     question,
     read_answer,
-)
-from runtimes.cri.images.plugin_config import (
-    CredentialPlugin,
-    PluginConfigError,
-    check_names,
     read_plugin_config,
 )
-from runtimes.cri.operations.flow import DiskError
+from runtimes.cri.operations.flow import DiskError, on_images
 
 PLUGIN_DEADLINE: Final = Seconds(60.0)
 _CONFIG_SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
@@ -147,7 +145,7 @@ class NodeKeyring:
         if known is not None:
             return known.entries
         try:
-            answer = yield from image_job(lambda: ask_plugin(self.sources, plugin, repository))
+            answer = yield from on_images(lambda: ask_plugin(self.sources, plugin, repository))
         except DiskError as error:
             _log.warning("a credential plugin", plugin=plugin.name, trouble=str(error))
             self.note_error(plugin.name)
@@ -157,7 +155,7 @@ class NodeKeyring:
 
     def _of_files(self) -> Operation[tuple[LocatedAuth, ...]]:
         try:
-            found = yield from image_job(lambda: read_node_files(self.sources.directories))
+            found = yield from on_images(lambda: read_node_files(self.sources.directories))
         except DiskError as error:
             found = AuthsRead((), (str(error),))
         for complaint in found.complaints:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from messages.units import Seconds
-from runtimes.cri.images.plugin_config import CredentialPlugin
+from runtimes.cri.images.plugins import CredentialPlugin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class VerificationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GarbageOptions:
-    """When images are removed that nobody uses."""
+    """When unused images are removed."""
 
     high_percent: int = 85
     """``imageGCHighThresholdPercent``: how full the disk is when it begins. 100 for never."""

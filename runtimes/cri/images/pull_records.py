@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from manifests.image_names import ImageName
-from runtimes.cri.images.auths import RegistryAuth
-from runtimes.cri.images.keyring import Credential, SecretSource
+from runtimes.cri.images.keyring import Credential, RegistryAuth, SecretSource
 from runtimes.cri.images.kubelet_pulls import KubeletPulled
 from runtimes.cri.images.options import VerificationOptions, VerificationPolicy
 

@@ -1,5 +1,5 @@
-"""What one request takes: calls to the runtime and work on the disk, one after the other. Pure.
+"""How each request is carried out: calls to the runtime and work on the disk, one after the other. Pure.
 
-An operation is a generator. It yields what is to be done next and is sent what came of it, so nothing here
-waits and nothing knows who carries it out: see ``flow``.
+An operation is a generator. It yields descriptions of calls and of work, and is sent their results: see
+``flow``. So nothing here waits.
 """

@@ -1,13 +1,7 @@
-"""What operations of the runtime are written with: its calls, and work on the disk. Pure.
+"""What operations are written with: calls, work on the disk, and what their failures mean. Pure.
 
-An operation reads as if it called the runtime itself::
-
-    def stopped(container_id: str) -> Operation[ContainerObserved]:
-        yield from call(stop_container(container_id))
-        status = yield from call(container_status(container_id))
-        return observed(status)
-
-They yield descriptions alone: ``Rpc`` and ``DiskJob``. Who carries them out is said where they are begun.
+An operation reads as if it called the runtime itself: ``status = yield from call(container_status(id))``. It
+yields descriptions alone, ``Rpc`` and ``DiskJob``; the actor that begins it has them carried out.
 """
 
 from __future__ import annotations
@@ -15,17 +9,76 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from google.protobuf.message import Message
 
 from kernel import BusyError, Failure, Lanes, Operation, StepError, gather, wait_for
+from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
+from messages.pods import PodUid
 from messages.units import Seconds
+from runtimes.cri.cgroups.pod_cgroups import PodCgroups, turn_of
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
+
+LONGEST_MESSAGE: Final = 4096
+"""Characters. A runtime can answer with whatever a program has written."""
+
+_KINDS: Final = {
+    RpcCode.UNAVAILABLE: RuntimeFailureKind.UNCERTAIN,
+    RpcCode.DEADLINE_EXCEEDED: RuntimeFailureKind.UNCERTAIN,
+    RpcCode.CANCELLED: RuntimeFailureKind.UNCERTAIN,
+    RpcCode.UNIMPLEMENTED: RuntimeFailureKind.UNSUPPORTED,
+    RpcCode.NOT_FOUND: RuntimeFailureKind.NOT_FOUND,
+}
+
+STARTING: Final = "server is not initialized yet"
+"""What containerd answers until it has read its own state."""
+NO_INTERFACE: Final = "unknown service runtime.v1.RuntimeService"
+"""What a containerd answers whose part for containers is switched off, or could not be loaded."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 ReplyT = TypeVar("ReplyT", bound=Message)
+
+IN_PROGRESS: Final = "the disk has not answered an earlier attempt yet"
+
+IMAGE_DEADLINE: Final = Seconds(90.0)
+"""From when a thread is at a job: it may take a minute, as long as a credential plugin has."""
+
+
+def failure_of(failure: RpcFailure) -> RuntimeFailure:
+    """Return what a call without a reply means for the request that it belongs to."""
+    kind = _KINDS.get(failure.code, RuntimeFailureKind.REFUSED)
+    is_outage = is_away(failure)
+    if is_outage:
+        kind = RuntimeFailureKind.UNCERTAIN
+    return RuntimeFailure(kind=kind, message=one_line(failure.message), is_away=is_outage)
+
+
+def failure_of_disk(message: str) -> RuntimeFailure:
+    """Return what a failure of the disk means: another time it may go well."""
+    return RuntimeFailure(kind=RuntimeFailureKind.REFUSED, message=one_line(message))
+
+
+def is_away(failure: RpcFailure) -> bool:
+    """Return whether the runtime cannot be asked at present.
+
+    It does not listen, has just started, or came back without the part that runs containers. That says
+    nothing about the request of a pod.
+    """
+    is_switched_off = failure.code is RpcCode.UNIMPLEMENTED and NO_INTERFACE in failure.message
+    return failure.code is RpcCode.UNAVAILABLE or STARTING in failure.message or is_switched_off
+
+
+def is_uncertain(failure: RpcFailure) -> bool:
+    """Return whether the call may have had its effect."""
+    return failure_of(failure).kind is RuntimeFailureKind.UNCERTAIN
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` for people: as one line, of a length that can be shown."""
+    return " ".join(text.split())[:LONGEST_MESSAGE]
 
 
 class RpcError(StepError):
@@ -57,7 +110,8 @@ class DiskLane(StrEnum):
     REMOVALS = "removals"
     """One thread: each removal also finishes what an earlier process left."""
     WORDS = "words"
-    """What containers said when they ended. So no exit is seen late because of another pod's file system."""
+    """Last words of containers. They have threads of their own, so that no exit is seen late because of
+    another pod's file system."""
     LOGS = "logs"
     """Reading logs for people, which may be long."""
     IMAGES = "images"
@@ -65,14 +119,12 @@ class DiskLane(StrEnum):
 
     @property
     def is_due_anyway(self) -> bool:
-        """Whether its jobs are done though nobody waits for them any more: else something would be left."""
+        """Whether its jobs are done though their operation was given up: else something would be left."""
         return self in {DiskLane.REMOVALS, DiskLane.CGROUP_REMOVALS}
 
 
 Disk: TypeAlias = Lanes[DiskLane]
 """Where work is done that may block. It belongs to the process."""
-
-IN_PROGRESS: Final = "the disk has not answered an earlier attempt yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +169,7 @@ def call_all(rpcs: Sequence[Rpc[ReplyT]]) -> Operation[list[ReplyT | RpcFailure]
 
 
 def unless_gone(flow: Operation[T]) -> Operation[T | None]:
-    """Do what ``flow`` does. Where the runtime does not have what that is about, it is done: return None."""
+    """Do ``flow``. Return None if the runtime does not have its object: then nothing is left to do."""
     try:
         return (yield from flow)
     except RpcError as error:
@@ -136,8 +188,8 @@ def on_disk(
 ) -> Operation[T]:
     """Do ``work`` on a thread that may block, and return its result.
 
-    Raises ``DiskError``, also if nothing has come of it ``within`` seconds after a thread was at it. Then it
-    may go on.
+    Raises ``DiskError``, also if it has not ended ``within`` seconds after a thread began it. Then it may go
+    on.
     """
     job = DiskJob(work, lane, turn, waits)
     try:
@@ -145,3 +197,19 @@ def on_disk(
     except (OSError, StepError) as error:
         raise DiskError(trouble_of(Failure(error))) from None
     return result
+
+
+def on_cgroups(work: Callable[[], T], uid: PodUid) -> Operation[T]:
+    """Make or limit the cgroup of a pod. Raises ``DiskError``."""
+    return (yield from on_disk(work, DiskLane.CGROUPS, turn=turn_of(uid)))
+
+
+def without_cgroup(uid: PodUid, cgroups: PodCgroups) -> Operation[bool]:
+    """Remove the cgroup of a pod, and return whether it is gone. Raises ``DiskError``."""
+    work = partial(cgroups.remove, uid)
+    return (yield from on_disk(work, DiskLane.CGROUP_REMOVALS, turn=turn_of(uid)))
+
+
+def on_images(work: Callable[[], T], turn: str = "") -> Operation[T]:
+    """Do ``work`` on a thread. Raises ``DiskError``, also if it hangs: a file system may be away."""
+    return (yield from on_disk(work, DiskLane.IMAGES, turn=turn, within=IMAGE_DEADLINE))

@@ -1,4 +1,4 @@
-"""What a container is created from, and what has to be on the disk before that. Pure."""
+"""Preparing a container: its configuration, and what has to be on the disk before it is created. Pure."""
 
 from __future__ import annotations
 
@@ -17,20 +17,16 @@ from runtimes.cri.cgroups.container_limits import (
 )
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.documents import spec_of
-from runtimes.cri.configs.mounts import container_mounts
+from runtimes.cri.configs.mounts import MountSituation, container_mounts
+from runtimes.cri.configs.namespaces import has_own_users
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
-from runtimes.cri.configs.resources import linux_resources
-from runtimes.cri.configs.runtime_classes import runtime_handler
-from runtimes.cri.configs.sandbox import sandbox_config
-from runtimes.cri.configs.user_namespaces import has_own_users
-from runtimes.cri.configs.users import image_user
-from runtimes.cri.configs.volume_mounts import MountSituation
+from runtimes.cri.configs.sandbox import linux_resources, runtime_handler, sandbox_config
+from runtimes.cri.configs.security import image_user
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.inventory import bare_id
-from runtimes.cri.operations.cgroup_work import on_cgroups
-from runtimes.cri.operations.flow import on_disk
-from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.operations.context import OperationContext
+from runtimes.cri.operations.flow import on_cgroups, on_disk
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.environment.assembling import environment_of
 from runtimes.environment.objects import used_objects
@@ -45,11 +41,11 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    request: CreateContainer, image: cri.Image, around: Surroundings
+    request: CreateContainer, image: cri.Image, context: OperationContext
 ) -> Operation[Prepared]:
     """Prepare a container. Raises ``ConfigRefusedError``, or ``DiskError``."""
-    node, pod = around.node(), request.pod
-    environment = _environment(request, node, around)
+    node, pod = context.node(), request.pod
+    environment = _environment(request, node, context)
     handler = runtime_handler(pod, node)
     given = MountSituation(
         ips=request.sandbox.ips or _host_ips(pod, node),
@@ -64,13 +60,13 @@ def prepared(
     trouble = yield from on_disk(work, turn=turn, waits=False)
     if trouble:
         raise ConfigRefusedError(trouble, kind=RuntimeFailureKind.CONFIG)
-    place = yield from on_cgroups(partial(around.cgroups.ensure, pod), pod.uid)
+    place = yield from on_cgroups(partial(context.cgroups.ensure, pod), pod.uid)
     sandbox = sandbox_config(
         pod,
         request.sandbox.attempt,
         node,
         cgroup_parent=place.parent,
-        user_ids=around.user_ids.of(pod.uid) if has_own_users(pod) else None,
+        user_ids=context.user_ids.of(pod.uid) if has_own_users(pod) else None,
     )
     creation = ContainerCreation(
         pod=pod,
@@ -86,18 +82,18 @@ def prepared(
         environment=environment.variables,
         variables_from=used_objects(pod, request.container, request.objects),
         mounts=mounts.mounts,
-        resources=resources_of(pod, request.container, around),
-        target_id=_target(request, around),
+        resources=resources_of(pod, request.container, context),
+        target_id=_target(request, context),
     )
-    _say_notices(request, environment, around)
+    _say_notices(request, environment, context)
     return Prepared(container_config(creation), sandbox)
 
 
 def resources_of(
-    pod: Pod, container: JsonObject, around: Surroundings
+    pod: Pod, container: JsonObject, context: OperationContext
 ) -> cri.LinuxContainerResources:
     """Return what the runtime is told of a container's resources. Raises ``ConfigRefusedError``."""
-    options, facts = around.cgroup_options, around.cgroup_facts
+    options, facts = context.cgroup_options, context.cgroup_facts
     match container_resources(pod, container, options, facts):
         case ResourcesRefused(reason=reason):
             raise ConfigRefusedError(reason)
@@ -105,7 +101,7 @@ def resources_of(
             return linux_resources(resources)
 
 
-def _environment(request: CreateContainer, node: CriNode, around: Surroundings) -> Environment:
+def _environment(request: CreateContainer, node: CriNode, context: OperationContext) -> Environment:
     environment = environment_of(
         EnvironmentSituation(
             pod=request.pod,
@@ -114,7 +110,7 @@ def _environment(request: CreateContainer, node: CriNode, around: Surroundings) 
             services=request.services,
             pod_ips=request.sandbox.ips,
             host_ips=node.ips,
-            allocatable=around.allocatable,
+            allocatable=context.allocatable,
         )
     )
     if environment.failure:
@@ -126,24 +122,26 @@ def _host_ips(pod: Pod, node: CriNode) -> tuple[str, ...]:
     return node.ips if spec_of(pod).get("hostNetwork") else ()
 
 
-def _target(request: CreateContainer, around: Surroundings) -> str:
+def _target(request: CreateContainer, context: OperationContext) -> str:
     """Return the id of the running container that an ephemeral container was made for."""
     name = request.container.get("targetContainerName")
     if not name:
         return ""
     running = [
         one
-        for each in around.inventory.contents(request.pod.uid)
+        for each in context.inventory.contents(request.pod.uid)
         for one in each.containers
         if one.name == name and one.state is ContainerState.RUNNING
     ]
     return bare_id(running[0].id) if running else ""
 
 
-def _say_notices(request: CreateContainer, environment: Environment, around: Surroundings) -> None:
+def _say_notices(
+    request: CreateContainer, environment: Environment, context: OperationContext
+) -> None:
     skipped: Iterable[ConfigNotice] = (
         ConfigNotice("InvalidEnvironmentVariableNames", each.message)
         for each in environment.skipped
     )
     for notice in skipped:
-        around.say(request.pod, notice)
+        context.say(request.pod, notice)

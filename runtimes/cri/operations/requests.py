@@ -29,11 +29,10 @@ from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.cri.inventory import CriInventory, bare_id
 from runtimes.cri.operations.containers import create, remove, reopen_log, resize, start, stop
+from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.looking import look
-from runtimes.cri.operations.questions import exec_in, read_log, read_stats
+from runtimes.cri.operations.questions import exec_in, read_log, read_stats, signal_to
 from runtimes.cri.operations.sandboxes import remove_sandbox, run_sandbox, stop_sandbox
-from runtimes.cri.operations.signals import signal_to
-from runtimes.cri.operations.surroundings import Surroundings
 
 ContainerRequest: TypeAlias = (
     CreateContainer
@@ -46,44 +45,46 @@ ContainerRequest: TypeAlias = (
 )
 
 
-def operation_of(request: RuntimeRequest, around: Surroundings) -> Operation[Any]:
+def operation_of(request: RuntimeRequest, context: OperationContext) -> Operation[Any]:
     """Return what carries out a request. Images are somebody else's."""
     match request:
         case RunSandbox():
-            return run_sandbox(request, around)
+            return run_sandbox(request, context)
         case StopSandbox(id=sandbox_id):
-            return stop_sandbox(sandbox_id, around)
+            return stop_sandbox(sandbox_id, context)
         case RemoveSandbox(id=sandbox_id):
-            return remove_sandbox(sandbox_id, around)
+            return remove_sandbox(sandbox_id, context)
         case LookAtPod(uid=uid):
-            return look(uid, around)
+            return look(uid, context)
         case FindImage() | PullImage():
             raise ValueError("images are not found and pulled here")
         case _:
-            return _of_container(request, around)
+            return _of_container(request, context)
 
 
-def _of_container(request: ContainerRequest, around: Surroundings) -> Operation[Any]:
+def _of_container(request: ContainerRequest, context: OperationContext) -> Operation[Any]:
     match request:
         case CreateContainer():
-            return create(request, around)
+            return create(request, context)
         case StartContainer(id=container_id):
-            return start(container_id, around)
+            return start(container_id, context)
         case StopContainer():
-            return stop(request, around)
+            return stop(request, context)
         case RemoveContainer(id=container_id):
-            return remove(container_id, around)
+            return remove(container_id, context)
         case ResizeContainer():
-            return resize(request, around)
+            return resize(request, context)
         case ReopenLog(id=container_id):
             return reopen_log(container_id)
         case SignalContainer():
-            return signal_to(request, around)
+            return signal_to(request, context)
         case _:
             assert_never(request)
 
 
-def answer_to(question: ContainerQuestion, within: Seconds, around: Surroundings) -> Operation[Any]:
+def answer_to(
+    question: ContainerQuestion, within: Seconds, context: OperationContext
+) -> Operation[Any]:
     """Return what answers a question within the time that it may take."""
     match question:
         case ExecInContainer():
@@ -91,13 +92,13 @@ def answer_to(question: ContainerQuestion, within: Seconds, around: Surroundings
         case ReadContainerStats(id=container_id):
             return read_stats(container_id)
         case ReadContainerLog():
-            return read_log(question, around)
+            return read_log(question, context)
         case _:
             assert_never(question)
 
 
 def pod_of(request: RuntimeRequest, known: CriInventory) -> PodUid | None:
-    """Return the pod that a request changes something of; None if nobody knows it, or it changes nothing."""
+    """Return the pod that a request changes; None if the pod is not known, or nothing changes."""
     match request:
         case RunSandbox(pod=pod) | CreateContainer(pod=pod) | ResizeContainer(pod=pod):
             return pod.uid

@@ -11,7 +11,7 @@ from kube.credentials.commands import output_of
 from messages.units import Seconds
 from runtimes.cri.images.node_credentials import ask_plugin
 from runtimes.cri.images.options import GarbageOptions, ImageOptions, NodeCredentials
-from runtimes.cri.images.plugin_config import API_VERSION, CredentialPlugin
+from runtimes.cri.images.plugins import API_VERSION, CredentialPlugin
 from runtimes.cri.operations.flow import DiskError
 from tests.support.images.image_stage import (
     ImageStage,

@@ -17,15 +17,14 @@ from manifests.image_names import parse_image_name
 from messages.container_runtime import FindImage
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import Pod
-from runtimes.cri.images.auths import RegistryAuth
-from runtimes.cri.images.image_memory import ImageMemory
-from runtimes.cri.images.keyring import Credential, SecretSource
+from runtimes.cri.images.keyring import Credential, RegistryAuth, SecretSource
 from runtimes.cri.images.options import (
     GarbageOptions,
     ImageOptions,
     VerificationOptions,
     VerificationPolicy,
 )
+from runtimes.cri.images.protocol import ImageMemory
 from runtimes.cri.images.pull_records import MOST_SECRETS, PullRecords
 from runtimes.cri.images.record_file import ASIDE
 from tests.support.images.image_stage import (

@@ -519,7 +519,7 @@ def test_what_people_should_know_of_a_pod_is_said_once_however_often_its_sandbox
 def test_user_ids_come_back_of_pods_that_are_gone_and_never_got_a_sandbox() -> None:
     starting, running, wanted, gone = map(cri_pod, ("starting", "running", "wanted", "gone"))
     with cri_stage() as stage:
-        ids = stage.parts.around.user_ids
+        ids = stage.parts.context.user_ids
         first = {pod.uid: ids.of(pod.uid) for pod in (starting, running, wanted, gone)}
         stage.sandbox(running)
         stage.cri.faults = [Fault(method="RunPodSandbox", delay=NEVER, failure=BROKEN)]
@@ -533,12 +533,12 @@ def test_user_ids_come_back_of_pods_that_are_gone_and_never_got_a_sandbox() -> N
 def test_user_ids_stay_while_the_runtime_is_away() -> None:
     with cri_stage() as stage:
         stage.follow()
-        stage.parts.around.user_ids.of(POD.uid)
+        stage.parts.context.user_ids.of(POD.uid)
         stage.wire.go_away()
         stage.play.advance(10.0)
         assert stage.away()
         stage.play.tell(CRI_CONTAINERS, ForgetPodsBut(frozenset()))
-        assert stage.parts.around.user_ids.pods() == {POD.uid}
+        assert stage.parts.context.user_ids.pods() == {POD.uid}
 
 
 class FailsOnce(Probe[RuntimeFact]):

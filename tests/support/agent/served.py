@@ -38,8 +38,8 @@ from messages.pods import JsonObject, SourceName
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
 from server.actor import HTTP_SERVER, HttpServer, Listeners
+from server.answers import ClusterPorts
 from server.backend import EndpointBackend, EventStreamTimeouts
-from server.cluster_state import ClusterPorts
 from settings.agent import Settings
 from settings.command_line import parse
 from settings.load import settings_of

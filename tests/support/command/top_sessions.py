@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from command.failures import NoAnswerError
-from command.top.asking import Question, Reply
-from command.top.connection import AgentLink
-from command.top.following import EventsRead
+from command.top.asking import EventsRead, Question, Reply
 from command.top.lines import text_of
 from command.top.screen import screen
 from command.top.session import TopSession
-from command.top.state import TopState
+from command.top.state import AgentLink, TopState
 from command.wording import moment
 from tests.support.command.live_agent import LiveAgent
 

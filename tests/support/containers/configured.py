@@ -14,12 +14,11 @@ from messages.pods import Pod
 from messages.volumes import PodVolume
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.documents import security_of, spec_of, volumes_by_name
-from runtimes.cri.configs.mounts import container_mounts
+from runtimes.cri.configs.mounts import MountSituation, container_mounts
 from runtimes.cri.configs.node import CriNode, NodeDns
 from runtimes.cri.configs.reading import sandbox_observed
 from runtimes.cri.configs.sandbox import sandbox_config
-from runtimes.cri.configs.users import image_user
-from runtimes.cri.configs.volume_mounts import MountSituation
+from runtimes.cri.configs.security import image_user
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually

@@ -45,12 +45,11 @@ from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.image_memory import ImageMemory
-from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
+from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
+from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.flow import Disk
-from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import Wire
 from tests.support.builders import make_pod
 from tests.support.cri.fake_cri import FakeCri
@@ -84,7 +83,7 @@ class CriParts:
             ips=("192.0.2.1",),
             cgroups=NO_CGROUPS,
         )
-        self.around = Surroundings(
+        self.context = OperationContext(
             inventory=self.memory.inventory,
             node=lambda: self.node,
             runtime=self._name,
@@ -107,7 +106,7 @@ class CriParts:
 
     def make_containers(self, address: Callable[[Key[Any]], Port[Any]]) -> CriRuntime:
         ports = CriPorts(me=address(CRI_CONTAINERS), images=address(IMAGE_KEEPER), node=self.news)
-        return CriRuntime(ports, self.memory, self.around, self._wire, self._disk)
+        return CriRuntime(ports, self.memory, self.context, self._wire, self._disk)
 
     def _name(self) -> str:
         greeting = self.memory.greeting

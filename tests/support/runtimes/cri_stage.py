@@ -27,10 +27,9 @@ from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.image_memory import ImageMemory
-from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
+from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
-from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
 from runtimes.lifecycle_hooks.sockets import LoopSockets
@@ -97,7 +96,7 @@ class CriStage:
         make_cgroup(self.containerd.cgroup)
         options = CgroupOptions(root=self.containerd.cgroup)
         cgroups = open_cgroups(options)
-        around = Surroundings(
+        context = OperationContext(
             inventory=self.memory.inventory,
             node=lambda: self.node,
             runtime=self._name,
@@ -109,7 +108,7 @@ class CriStage:
         images: Port[Any] = play.port(IMAGE_KEEPER)
         me = play.port(CRI_CONTAINERS)
         ports = CriPorts(me=me, images=images, events=self.events)
-        return CriRuntime(ports, self.memory, around, self.wire, self._disk)
+        return CriRuntime(ports, self.memory, context, self.wire, self._disk)
 
     def _hook_runner(self, play: Stage) -> HookRunner:
         containers: Port[Any] = play.port(CRI_CONTAINERS)

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from command.drawing import Drawing
 from command.pod_drawing import draw_pod
-from command.reasons import PodEvidence, WhyNot
+from command.pod_words import PodEvidence, WhyNot
 from command.subcommands.actors import grouped
 from command.subcommands.actors import sheet as actor_sheet
 from command.subcommands.objects import sheet as object_sheet

@@ -18,8 +18,8 @@ BY_PLACE = {"Saying": 1, "ConfigNotice": 0, "never_possible": 1, "_warn": 0, "pr
 """What is called with the reason of an event at a place of its arguments."""
 ELSEWHERE = {
     "runtimes/provider/notices.py": ("_tell", 2),
-    "runtimes/cri/images/pull_desk.py": ("_say", 2),
-    "runtimes/cri/images/garbage_desk.py": ("_say", 0),
+    "runtimes/cri/images/pulling.py": ("_say", 2),
+    "runtimes/cri/images/collecting.py": ("_say", 0),
     "runtimes/provider/examining.py": ("warning", 1),
 }
 POSTERS = {
@@ -33,8 +33,8 @@ POSTERS = {
     "actors/volumes/sayings.py",
     "agent/cri_runtime.py",
     "runtimes/containers/telling.py",
-    "runtimes/cri/images/garbage_desk.py",
-    "runtimes/cri/images/pull_desk.py",
+    "runtimes/cri/images/collecting.py",
+    "runtimes/cri/images/pulling.py",
     "actors/probes/loop_owner.py",
     "runtimes/provider/notices.py",
 }

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from files.cgroups.kernel_trees import V2Tree
 from files.cgroups.limits import CgroupLimits
 from files.cgroups.options import CgroupDriver, CgroupOptions
-from files.cgroups.slices import properties_of
-from files.cgroups.systemd_tree import SystemdTree, run_systemctl
-from files.cgroups.v2_tree import V2Tree
+from files.cgroups.systemd_tree import SystemdTree, properties_of, run_systemctl
 from messages.pods import Pod
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from tests.support.builders import make_pod

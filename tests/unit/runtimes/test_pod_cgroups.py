@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
+from files.cgroups.kernel_trees import V1Tree, V2Tree
 from files.cgroups.options import CgroupOptions
-from files.cgroups.v1_tree import V1Tree
-from files.cgroups.v2_tree import V2Tree
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.cri.cgroups.container_limits import CgroupFacts

@@ -7,9 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from files.cgroups.kernel_trees import V1Tree, V2Tree
 from files.cgroups.options import CgroupOptions
-from files.cgroups.v1_tree import V1Tree
-from files.cgroups.v2_tree import V2Tree
 from messages.pods import Pod
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from tests.support.builders import make_pod

@@ -12,8 +12,7 @@ from command.pod_words import pod_name, since, source_of
 from messages.pod_manager import PodsDescribed
 from messages.pods import Pod, PodPhase
 from messages.statuses import PodStatus
-from server.brief_pods import PodsAsked, brief_pod
-from server.pod_pages import pod_list
+from server.pod_pages import PodsAsked, brief_pod, pod_list
 from server.pod_summary import pod_summary
 from stores.statuses.rendering import with_brief_status, with_status
 from tests.support.agent.served import NO_PODS

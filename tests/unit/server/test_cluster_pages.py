@@ -12,9 +12,8 @@ from messages.mirrors import MirrorsDescribed
 from messages.pods import FullName
 from messages.units import Timestamp
 from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
-from server.answers import Unanswered
+from server.answers import ClusterState, Unanswered
 from server.cluster_metrics import cluster_metrics
-from server.cluster_state import ClusterState
 from server.health import HealthCheck, api_server
 
 SERVER = "https://127.0.0.1:6443"

@@ -8,7 +8,7 @@ import pytest
 
 from messages.pod_runtime import RuntimeDescribed
 from server.answers import Unanswered
-from server.runtime_shown import runtime_shown
+from server.health import runtime_shown
 from tools.reference.sample_state import RUNNING
 
 CLASS = RuntimeDescribed(name="shop.node:Node", version="3")

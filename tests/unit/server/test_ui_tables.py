@@ -22,7 +22,7 @@ from messages.statuses import PodCondition, PodStatus
 from messages.units import Timestamp
 from server.answers import Unanswered
 from server.health import HealthCheck
-from server.health_questions import AgentHealth
+from server.health_pages import AgentHealth
 from server.pod_questions import PodsBackground
 from server.ui.paging import MOST, PageAsked, PagedTable, WrongPageError, page_of
 from server.ui.pod_table import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 
-from server.ui.usage import process_usage
+from server.ui.pages import process_usage
 
 
 def test_usage_is_what_the_kernel_tells_of_this_process() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from command.tables import BAD, DOUBTFUL
 from command.top.agent_lines import agent_lines
-from command.top.connection import AgentLink
-from command.top.state import TopState
+from command.top.state import AgentLink, TopState
 
 
 @pytest.mark.parametrize(

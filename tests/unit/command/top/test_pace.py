@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from command.top.pace import LEAST, PATIENT, RATIO, Pace
+from command.top.session import LEAST, PATIENT, RATIO, Pace
 
 
 def test_changes_while_an_answer_is_waited_for_lead_to_one_more_question() -> None:

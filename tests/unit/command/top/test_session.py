@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from command.failures import StrangeAnswerError, UnreachableError
-from command.top.following import EventsLost, SeenChange
+from command.top.asking import EventsLost, SeenChange
 from command.top.lists import LISTS
 from command.top.screen import screen
 from command.wording import local_time

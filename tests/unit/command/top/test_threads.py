@@ -10,8 +10,16 @@ import pytest
 from command.agent_api import AgentApi
 from command.failures import StrangeAnswerError, UnreachableError
 from command.server_names import server_name
-from command.top.asking import Asker, Reply, document_at, required
-from command.top.following import EventsFollower, EventsLost, EventsRead, Following
+from command.top.asking import (
+    Asker,
+    EventsFollower,
+    EventsLost,
+    EventsRead,
+    Following,
+    Reply,
+    document_at,
+    required,
+)
 from tests.support.agent.process import eventually
 from tests.support.command.agents import answering, http, says
 from tests.support.command.live_agent import STREAM, live_agent

@@ -12,15 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
-from runtimes.cri.images.auths import (
+from runtimes.cri.images.keyring import (
     LARGEST_CONFIG,
+    Keyring,
     LocatedAuth,
     RegistryAuth,
+    covers,
+    key_of,
+    pull_secrets,
     read_docker_config,
     read_old_docker_config,
 )
-from runtimes.cri.images.keyring import Keyring, pull_secrets
-from runtimes.cri.images.locations import covers, key_of
 
 CANARY = "hunter2-" + "x" * 20
 

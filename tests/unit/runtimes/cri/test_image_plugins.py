@@ -9,22 +9,20 @@ from typing import Any
 import pytest
 
 from messages.units import Seconds
-from runtimes.cri.images.auths import LocatedAuth, RegistryAuth
+from runtimes.cri.images.keyring import LocatedAuth, RegistryAuth
 from runtimes.cri.images.node_credentials import loaded_plugins, places, read_node_files
-from runtimes.cri.images.plugin_answers import (
+from runtimes.cri.images.plugins import (
+    API_VERSION,
     MOST_CACHED,
     CacheKeyType,
+    CredentialPlugin,
     PluginAnswer,
     PluginAnswerError,
     PluginCache,
+    PluginConfigError,
     asked_about,
     question,
     read_answer,
-)
-from runtimes.cri.images.plugin_config import (
-    API_VERSION,
-    CredentialPlugin,
-    PluginConfigError,
     read_plugin_config,
 )
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from files.cgroups.kernel_trees import V1Tree
 from files.cgroups.limits import CgroupLimits
-from files.cgroups.timed_tree import TimedTree
-from files.cgroups.v1_tree import V1Tree
+from files.cgroups.trees import TimedTree
 from kernel import carried_out
 from messages.units import Seconds, Timestamp
 from runtimes.cri.configs.node import RuntimeFeatures
 from runtimes.cri.figures import CallFigures, CallMade, CgroupFigures, PlegFigures
 from runtimes.cri.health import node_of, pleg_trouble, trouble_of
 from runtimes.cri.messages import CriMemory
-from runtimes.cri.operations.connecting import Greeting, greet
+from runtimes.cri.operations.looking import Greeting, greet
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.runtimes.cgroup_model import CgroupModel
 

@@ -13,8 +13,8 @@ from runtimes.cri.cgroups.opening import open_cgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.containers import LOOKS_AT_A_START, start
+from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.flow import RpcError
-from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
@@ -24,14 +24,14 @@ CREATED, RUNNING, EXITED = cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CON
 
 
 def begin() -> Operation[ContainerObserved]:
-    around = Surroundings(
+    context = OperationContext(
         inventory=CriInventory(),
         node=lambda: CriNode(name="n1", root_dir="/var/lib/kubelet"),
         runtime=lambda: "containerd",
         cgroups=open_cgroups(CgroupOptions(per_qos=False)),
         notice=lambda _pod, _notice: None,
     )
-    return start("containerd://c1", around)
+    return start("containerd://c1", context)
 
 
 def started(

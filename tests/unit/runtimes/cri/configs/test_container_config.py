@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from manifests.validation.probes import STOP_SIGNALS
 from messages.pods import Pod
-from runtimes.cri.configs.container import ContainerCreation, container_config
+from runtimes.cri.configs.container import ContainerCreation, container_config, stop_signal
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sandbox import sandbox_config
-from runtimes.cri.configs.security import MASKED_PATHS, READONLY_PATHS
-from runtimes.cri.configs.users import ImageUser, image_user
+from runtimes.cri.configs.security import MASKED_PATHS, READONLY_PATHS, ImageUser, image_user
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod
 
@@ -251,3 +251,8 @@ def test_a_container_is_stopped_by_the_signal_that_it_names(name: str | None, si
 def test_a_signal_that_nobody_knows_is_refused(name: str) -> None:
     with pytest.raises(ConfigRefusedError, match="stopSignal"):
         config_of({"lifecycle": {"stopSignal": name}})
+
+
+@pytest.mark.parametrize("name", sorted(STOP_SIGNALS))
+def test_a_signal_that_a_manifest_may_name_is_known_to_runtimes(name: str) -> None:
+    assert stop_signal({"lifecycle": {"stopSignal": name}}).startswith("SIG")

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from messages.pods import Pod
 from messages.volumes import PodVolume
 from runtimes.cri.configs.container import ContainerCreation, container_config
-from runtimes.cri.configs.mounts import container_mounts
+from runtimes.cri.configs.mounts import MountSituation, container_mounts
+from runtimes.cri.configs.namespaces import UserIds
 from runtimes.cri.configs.node import CriNode, HandlerFeatures, RuntimeFeatures
 from runtimes.cri.configs.refusals import ConfigRefusedError
-from runtimes.cri.configs.runtime_classes import runtime_handler
-from runtimes.cri.configs.sandbox import sandbox_config, sandbox_notices
-from runtimes.cri.configs.user_namespaces import UserIds
-from runtimes.cri.configs.volume_mounts import MountSituation
+from runtimes.cri.configs.sandbox import runtime_handler, sandbox_config, sandbox_notices
 from tests.support.builders import make_pod
 
 ABLE = HandlerFeatures(recursive_read_only_mounts=True, user_namespaces=True)

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from runtimes.cri.configs import names
+from runtimes.cri.configs import labels
 from runtimes.cri.configs.container import ContainerCreation, container_config
-from runtimes.cri.configs.image_volumes import image_volume_features
-from runtimes.cri.configs.mounts import container_mounts
-from runtimes.cri.configs.node import CriNode, RuntimeFeatures
+from runtimes.cri.configs.mounts import MountSituation, container_mounts
+from runtimes.cri.configs.node import CriNode, RuntimeFeatures, image_volume_features
 from runtimes.cri.configs.refusals import ConfigRefusedError
-from runtimes.cri.configs.volume_mounts import MountSituation
 from runtimes.cri.images.garbage import images_in_use
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod
@@ -105,6 +103,6 @@ def test_an_image_that_is_mounted_is_in_use() -> None:
         mounts=mounts_of(),
     )
     annotations = container_config(creation).annotations
-    assert annotations[names.VOLUME_IMAGES] == "sha256:1"
+    assert annotations[labels.VOLUME_IMAGES] == "sha256:1"
     told = cri.Container(annotations=annotations, image_ref="sha256:2")
     assert {"sha256:1", "sha256:2"} <= images_in_use((told,))
