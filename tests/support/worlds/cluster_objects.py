@@ -42,7 +42,6 @@ from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_edges import StoreSender, StoreWatches
 from tests.support.crash_matrix import Observations, StoryRun
 from tests.support.kernel.probe import Probe
-from tests.support.kube.calls_stage import HandWorked
 from tests.support.objects.reader import Answer
 from tests.support.objects.settings import cluster_settings
 from tests.support.worlds.objects import GONE, NODE, ObjectsWorld, Wanted
@@ -164,7 +163,7 @@ class ClusterObjectsWorld(ObjectsWorld):
             return PodManager({API: source}, pods)
 
         def api_calls() -> ApiCalls:
-            return ApiCalls(self.sender, HandWorked, calls, CallRules(qps=0.0))
+            return ApiCalls(self.sender, calls, CallRules(qps=0.0))
 
         def api_source() -> ApiSource:
             ports = ApiSourcePorts(

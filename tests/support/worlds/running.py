@@ -49,7 +49,6 @@ from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.probe import Probe
-from tests.support.kube.calls_stage import HandWorked
 from tests.support.node.node_stage import MadeUpMachine
 from tests.support.pods.status_watch import StatusWatch, in_short
 from tests.support.questions import describe_calls, describe_statuses
@@ -138,7 +137,7 @@ class RunningWorld(World):
 
     def _tree(self) -> SupervisorSpec:
         cluster = ClusterEdges(
-            calls=lambda memory: ApiCalls(self.sender, HandWorked, memory, CallRules()),
+            calls=lambda memory: ApiCalls(self.sender, memory, CallRules()),
             watches=lambda memory: StoreWatches(self.api.watches, memory),
             machine=MadeUpMachine(),
         )
