@@ -17,6 +17,7 @@ from agent.last_calls import LastCalls
 from agent.listeners import control_socket, host_and_port, listen
 from agent.logs import configure_logs
 from agent.process import Process, leave
+from agent.process_edges import ProcessEdges
 from agent.root_dir import root_dir
 from agent.runtime_lock import runtime_lock
 from agent.runtime_record import RecordedRuntime, keep_record, places_of, take_directory
@@ -113,7 +114,9 @@ def _run(settings: Settings) -> int:
         for listener in (*listeners.read_only, *listeners.healthz):
             held.enter_context(listener)
         _log_start(settings, socket)
-        agent = Agent(settings, listeners, edges=Edges(socket=socket))
+        process = held.enter_context(ProcessEdges())
+        edges = Edges(socket=socket, process=process)
+        agent = Agent(settings, listeners, runtime=process.threads, edges=edges)
         return Process(agent, Systemd(), settings.shutdown_deadline).run()
 
 

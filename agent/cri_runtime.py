@@ -28,7 +28,8 @@ from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from agent.edges import ContainerEdges, Edges
 from agent.node_view import node_resources
-from agent.probe_loops import make_loop, probe_loop_memory
+from agent.probe_loops import probe_loop_memory
+from agent.process_edges import ProcessEdges
 from files.cgroups.options import CgroupOptions
 from kernel import Address, AnySpec, Followable, Port, isolated
 from manifests.requests import Amounts
@@ -55,7 +56,6 @@ from runtimes.cri.configs.namespaces import UserIdRanges
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.counted_wire import CountedWire
-from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.found_wire import FoundWire
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
@@ -69,7 +69,6 @@ from runtimes.cri.split_wire import SplitWire
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
 from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
-from runtimes.lifecycle_hooks.sockets import LoopSockets
 from settings.agent import Settings
 from settings.containers import ContainerSettings
 
@@ -99,6 +98,8 @@ class CriEdges:
     """Notes that a sandbox is being made, and returns what notes that this has ended. On any thread."""
     outside: Edges
     """What is put in the place of the container runtime, its disk, and what probes and hooks connect to."""
+    process: ProcessEdges
+    """What all agents of the process share."""
 
 
 class CriComposition:
@@ -115,7 +116,9 @@ class CriComposition:
     ) -> None:
         outside = edges.outside
         reached = outside.containers or ContainerEdges(
-            wire=GrpcWire, disk=disk_lanes(), hook_sockets=LoopSockets()
+            wire=GrpcWire,
+            disk=edges.process.disk,
+            hook_sockets=edges.process.hook_sockets,
         )
         self._address = address
         self._edges = edges
@@ -126,6 +129,7 @@ class CriComposition:
         self._waits_for_socket = self._socket.found is None
         self._said_of_node: set[ConfigNotice] = set()
         self._containers = CriMemory()
+        self._containers.shown_node.replace(node_of(self._containers))
         self._wire = self._wire_of(told, reached.wire)
         self._disk = reached.disk
         self._mounts = outside.mounts or KernelMounts()
@@ -137,7 +141,7 @@ class CriComposition:
         self._probes = probe_loop_memory()
         self._node_name = settings.node_name
         self._hook_sockets = reached.hook_sockets
-        self._make_loop = outside.probe_loop or make_loop
+        self._make_loop = outside.probe_loop or edges.process.probe_loops
         self._image_options = image_options(settings, told)
         self._images = ImageMemory.of(self._image_options)
         self._options = ContainersOptions(
@@ -209,7 +213,7 @@ class CriComposition:
 
     def node(self) -> RuntimeNode:
         """Return the runtime's version, and what is bad about the Node because of it. On any thread."""
-        return node_of(self._containers)
+        return self._containers.shown_node.value
 
     @staticmethod
     def uses_services() -> bool:

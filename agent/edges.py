@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from actors.probes.loop_messages import MakeLoop
     from actors.volumes.making.jobs import VolumeLanes
     from actors.volumes.mounts.system_calls import MountCalls
+    from agent.process_edges import ProcessEdges
     from kernel import BaseActor
     from kube.calls.actor import CallMemory, CallsActorMessage
     from kube.streams.actor import WatchesOwnMessage
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from runtimes.lifecycle_hooks.outcomes import HookSockets
     from runtimes.provider.calls import ProviderCalls
     from runtimes.provider.loading import LoadedProvider
-    from server.serving import ServerLoop
     from sources.http.answers import MakeFetcher
 
 
@@ -101,11 +101,11 @@ class Edges:
     url: UrlEdges | None = None
     """Asks the manifest URL. None for HTTP, and a thread."""
     volume_lanes: VolumeLanes | None = None
-    """Who does the work on volumes that may block. None for threads."""
+    """Who does the work on volumes that may block. None for the process's threads."""
     mounts: MountCalls | None = None
     """The kernel that mounts volumes and parts of them. None for that of this machine."""
-    server_loop: ServerLoop | None = None
-    """On which endpoints are served. None for one of each life of the server."""
+    process: ProcessEdges | None = None
+    """What all agents of the process share. None for an agent that shares nothing."""
     hollow: Callable[[HollowRules], HollowCore] | None = None
     """Makes what hollow containers are in. None for the real one."""
     socket: RuntimeSocket | None = None

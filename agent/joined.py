@@ -7,7 +7,6 @@ agent saves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -34,18 +33,15 @@ from actors.node.rules import NodeRules
 from actors.pod_manager import POD_MANAGER
 from agent.descriptors import descriptor_limit
 from agent.edges import ClusterEdges
-from agent.node_view import machine_memory, node_resources, own_label
+from agent.node_view import node_resources, own_label
 from agent.object_tree import ApiPorts
 from agent.pod_edges import PodApiPorts
 from kernel import Address, AnySpec, Port, SupervisorSpec, isolated
+from kube.api_connections import ApiConnections
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
-from kube.calls.sender import HttpSender
-from kube.credentials.access import Credentials
-from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
 from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage
 from kube.streams.memory import WatchMemory
 from kube.streams.room import ConnectionRoom
-from kube.streams.rules import WatchRules, unfinished_within
 from messages.events import EventRecorderMessage, EventsMessage, PostEvent
 from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
@@ -120,12 +116,12 @@ class Joined:
         settings: Settings,
         cluster: ClusterSettings,
         address: Address,
-        edges: ClusterEdges | None = None,
+        edges: ClusterEdges,
     ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._address = address
-        self._edges = edges or _real_edges(settings, cluster)
+        self._edges = edges
         self._memory = ClusterMemory()
 
     @cached_property
@@ -263,26 +259,22 @@ class Joined:
         return MirrorKeeper(self._settings.node_name, ports, self._memory.mirrors)
 
 
-def _real_edges(settings: Settings, cluster: ClusterSettings) -> ClusterEdges:
-    credentials = _credentials(cluster)
-    user_agent = f"actorlet/{version()}"
+def cluster_edges(
+    settings: Settings, cluster: ClusterSettings, connections: ApiConnections
+) -> ClusterEdges:
+    """Return the API server and the machine that the settings name."""
+    credentials = connections.credentials(cluster.kubeconfig)
+    sender = connections.sender(credentials)
     rules = CallRules(
         qps=cluster.qps,
         burst=cluster.burst,
         event_qps=cluster.event_qps,
         event_burst=cluster.event_burst,
     )
-    watch_rules = WatchRules(
-        user_agent=user_agent, most_unfinished_bytes=unfinished_within(machine_memory())
-    )
-    sender = HttpSender(credentials, user_agent)  # one for all lives: it keeps the connections
-
-    def make_executor() -> Executor:
-        return ThreadPoolExecutor(max_workers=rules.in_flight, thread_name_prefix="api-call")
-
+    streams, room = connections.streams, _room_for_watches()
     return ClusterEdges(
-        calls=lambda memory: ApiCalls(sender, make_executor, memory, rules),
-        watches=lambda memory: Watches(credentials, memory, watch_rules, room=_room_for_watches()),
+        calls=lambda memory: ApiCalls(sender, memory, rules),
+        watches=lambda memory: Watches(credentials, memory, streams, room),
         machine=LinuxMachine(root_dir=settings.root_dir, node_ips=cluster.node_ips),
     )
 
@@ -292,9 +284,3 @@ def _room_for_watches() -> ConnectionRoom:
         connections=connections_for_watches(descriptor_limit()),
         descriptors_for=descriptors_for_watches,
     )
-
-
-def _credentials(cluster: ClusterSettings) -> Credentials:
-    if cluster.kubeconfig is None:
-        return InClusterCredentials()
-    return KubeconfigCredentials(cluster.kubeconfig)

@@ -10,6 +10,7 @@ from actors.node.machine import Machine
 from actors.probes.watching import ProbesToRun
 from agent.edges import Edges
 from agent.last_calls import LastCalls
+from agent.process_edges import ProcessEdges
 from kernel import AnySpec, Followable, Port
 from messages.api import CallApi
 from messages.change_hooks import RolloutMessage
@@ -81,6 +82,8 @@ class PodEdges:
     """Notes the calls that the end of the process waits for."""
     outside: Edges
     """What is put in the place of what the process has outside of it."""
+    process: ProcessEdges
+    """What all agents of the process share."""
 
 
 class ComposedRuntime(Protocol):

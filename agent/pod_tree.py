@@ -26,10 +26,10 @@ from actors.pods.worker.parts import WorkerPorts
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
 from actors.probes.orders import PROBE_KEEPER, PROBERS
 from agent.current_addresses import CurrentAddresses
+from agent.edges import ProviderEdges
 from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
 from agent.pod_edges import ComposedRuntime, PodEdges, PodPorts
-from agent.probe_loops import make_loop
 from agent.provider_runtime import ProviderRuntime
 from agent.runtime_record import POD_RECORDS
 from agent.volume_tree import VolumeEdges, VolumeTree
@@ -41,6 +41,7 @@ from messages.pods import SourceName
 from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from messages.services import ClusterServices, ServicesIn
 from runtimes.hollow.core import HollowCore
+from runtimes.provider.loading import load_provider
 from settings.agent import Settings
 from settings.runtime import RuntimeSettings
 from settings.situation import RuntimeKind
@@ -129,10 +130,12 @@ class PodTree:
     ) -> ComposedRuntime:
         outside = self._edges.outside
         if runtime.kind is RuntimeKind.PROVIDER:
-            loop = outside.probe_loop or make_loop
-            return ProviderRuntime(
-                runtime.provider, self._address, self._events, loop, outside.provider
+            process = self._edges.process
+            loop = outside.probe_loop or process.probe_loops
+            provider = outside.provider or ProviderEdges(
+                load=load_provider, calls=lambda: process.provider_calls
             )
+            return ProviderRuntime(runtime.provider, self._address, self._events, loop, provider)
         if runtime.containers is not None:
             from agent.cri_runtime import CriComposition, CriEdges  # noqa: PLC0415  # see there what it costs
 
@@ -148,6 +151,7 @@ class PodTree:
                     addresses=CurrentAddresses(machine.addresses),
                     sandbox_begins=self._edges.last_calls.begin,
                     outside=outside,
+                    process=self._edges.process,
                 ),
                 machine.read(),
                 sources,
@@ -164,7 +168,7 @@ class PodTree:
             objects=self._edges.objects,
             events=self._events,
             calls=self._calls,
-            lanes=self._edges.outside.volume_lanes,
+            lanes=self._edges.outside.volume_lanes or self._edges.process.volume_lanes,
             mounts=self._edges.outside.mounts,
         )
         return VolumeTree(settings, self.machine.read(), self._address, edges)

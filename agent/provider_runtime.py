@@ -24,9 +24,8 @@ from runtimes.provider.calls import (
     ProviderCallEnded,
     ProviderCalls,
     Returned,
-    ThreadedCalls,
 )
-from runtimes.provider.loading import LoadedProvider, ProviderLoadError, attached, load_provider
+from runtimes.provider.loading import LoadedProvider, ProviderLoadError, attached
 from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
 from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
 from runtimes.provider.node_reports import UNTOLD, sound_node
@@ -41,8 +40,7 @@ class ProviderRuntime:
     """The one object of the class, what calls it, and what outlives a crash of the actor.
 
     ``address`` works once there is a system; ``events`` gives the address of the poster of events, or None
-    for a standalone agent; ``edges`` has the class, None for that of this name. Raises ``UsageError`` if the
-    class cannot be used.
+    for a standalone agent; ``edges`` has the class. Raises ``UsageError`` if the class cannot be used.
     """
 
     def __init__(
@@ -51,22 +49,21 @@ class ProviderRuntime:
         address: Address,
         events: Callable[[], Port[PostEvent] | None],
         make_loop: MakeLoop,
-        edges: ProviderEdges | None = None,
+        edges: ProviderEdges,
     ) -> None:
-        reached = edges or ProviderEdges(load=load_provider, calls=ThreadedCalls)
         self._address = address
         self._events = events
         self._memory = VirtualMemory()
-        self._calls = reached.calls()
+        self._calls = edges.calls()
         self._probes = probe_loop_memory()
         self._make_loop = make_loop
         try:
             self._loaded = attached(
-                reached.load(provider), RuntimeContext(self._memory, self._runtime)
+                edges.load(provider), RuntimeContext(self._memory, self._runtime)
             )
         except ProviderLoadError as error:
             raise UsageError(f"--runtime: {error}") from error
-        self._memory.node = first_node(self._loaded, self._calls)
+        self._memory.node.replace(first_node(self._loaded, self._calls))
 
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the specs of the actors. They are isolated: other actors do not fail with them."""
@@ -105,7 +102,7 @@ class ProviderRuntime:
 
     def node(self) -> RuntimeNode:
         """Return what the class said last of the Node, or what is so of each virtual one. On any thread."""
-        return self._memory.node or UNTOLD
+        return self._memory.node.value or UNTOLD
 
     def uses_services(self) -> bool:
         """Return that they are told of none: who knows whether they can reach the cluster's network."""

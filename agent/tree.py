@@ -20,6 +20,7 @@ from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from agent.pod_edges import PodApiPorts, PodEdges
 from agent.pod_tree import PodTree
+from agent.process_edges import ProcessEdges
 from files.keeping.kept_contents import KeptContents
 from kernel import (
     ActorStanding,
@@ -73,6 +74,7 @@ class AgentTree:
         self._listeners = listeners
         self._system = system
         self._edges = edges or Edges()
+        self._process = self._edges.process or ProcessEdges()
         self._pod_memory = PodMemory()
         self._file_memory = _file_memory(settings)
         self._http_memory = HttpMemory()
@@ -131,9 +133,10 @@ class AgentTree:
         self._address(EVENT_FEED).tell(told)
 
     def _join(self, cluster: ClusterSettings) -> Joined:
-        from agent.joined import Joined  # noqa: PLC0415  # see there what it costs
+        from agent.joined import Joined, cluster_edges  # noqa: PLC0415  # see there what it costs
 
-        return Joined(self._settings, cluster, self._address, self._edges.cluster)
+        edges = self._edges.cluster or cluster_edges(self._settings, cluster, self._process.api)
+        return Joined(self._settings, cluster, self._address, edges)
 
     def _pod_tree(self, runtime: RuntimeSettings) -> PodTree:
         edges = PodEdges(
@@ -143,6 +146,7 @@ class AgentTree:
             machine=self._machine(),
             last_calls=self.last_calls,
             outside=self._edges,
+            process=self._process,
         )
         sources = frozenset(self._source_names())
         return PodTree(self._settings, runtime, sources, self._address, edges)
@@ -284,7 +288,9 @@ class AgentTree:
             rollouts=pods.rollouts if pods else None,
             hosts=self._settings.hosts,
         )
-        return HttpServer(backend, self._listeners, self._console(), self._edges.server_loop)
+        shared = self._edges.process
+        loop = shared.server_loop if shared is not None else None
+        return HttpServer(backend, self._listeners, self._console(), loop)
 
     def _console(self) -> AgentConsole:
         runtime = self._settings.runtime

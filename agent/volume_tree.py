@@ -17,7 +17,6 @@ from actors.volumes.keeper import (
 )
 from actors.volumes.keeper_parts import VolumeKeeperMessage
 from actors.volumes.making.jobs import VolumeLanes
-from actors.volumes.making.lanes import volume_lanes
 from actors.volumes.making.maker import VolumeMaker
 from actors.volumes.making.teardown import Teardowns
 from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
@@ -47,8 +46,8 @@ class VolumeEdges:
     """Returns who posts events; None for an agent without a cluster."""
     calls: Callable[[], Port[CallApi] | None]
     """Returns who sends requests to the API server; None as well."""
-    lanes: VolumeLanes | None = None
-    """Who does what may block. None for threads."""
+    lanes: VolumeLanes
+    """Who does what may block."""
     mounts: MountCalls | None = None
     """The kernel. None for that of this machine."""
 
@@ -69,7 +68,7 @@ class VolumeTree:
         is_untold = cluster is not None and cluster.change_detection is ChangeDetection.GET
         self._reads_every = settings.sync_frequency if is_untold else None
         self._looks_every = settings.sync_frequency
-        self._lanes = edges.lanes or volume_lanes()
+        self._lanes = edges.lanes
         calls: MountCalls = edges.mounts or KernelMounts()
         root_dir = str(settings.root_dir.absolute())
         room = allocatable(node_resources(settings), machine)

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 
 import aiohttp
 
-from actors.probes.loop import ProbeLoop
+from actors.probes.loop import ProbeLoop, ProbeThread
 from actors.probes.loop_commands import ProbeEdges
 from actors.probes.specs import ProbeSpec
 from actors.probes.watched import ProbeMemory, ProbeTarget
@@ -65,7 +65,9 @@ def ours(kind: str, port: int, count: int) -> Callable[[], Figures]:
     """Begin our probes. Return how to ask what they have done."""
     memory = ProbeMemory()
     edges = ProbeEdges(clock=SystemClock(), tell=lambda _facts: None, user_agent="kube-probe/1.34")
-    loop = ProbeLoop(memory, edges, ended=lambda bug: print(bug, file=sys.stderr))
+    loop = ProbeLoop(
+        memory, edges, ended=lambda bug: print(bug, file=sys.stderr), thread=ProbeThread()
+    )
     keys = [ProbeKey(PodUid(f"uid-{each}"), "web", ProbeKind.READINESS) for each in range(count)]
     before = tracemalloc.get_traced_memory()[0]
     for each in keys:

@@ -14,6 +14,7 @@ from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from benchmarks.agent import GIVE_UP_AFTER
 from benchmarks.clusters import NAMESPACE, secret_name
 from kernel import ActorSystem, ChildSpec, Key, Port, SupervisorSpec
+from kube.api_connections import ApiConnections
 from kube.credentials.access import Credentials
 from kube.streams.actor import WATCHES, Watches
 from kube.streams.memory import WatchMemory
@@ -51,7 +52,8 @@ class Watchers:
     """A context: runs from entry to exit."""
 
     def __init__(self, credentials: Credentials, idle_limit: Seconds) -> None:
-        self._credentials = credentials
+        self._connections = ApiConnections(WatchRules(user_agent="actorlet-benchmarks"))
+        self._credentials = self._connections.shared(credentials)
         self._watch_memory = WatchMemory()
         flags = parse(["--kubeconfig=none", "--runtime=hollow"])
         settings = settings_of(flags, (), hostname="benchmarks")
@@ -76,6 +78,7 @@ class Watchers:
     def __exit__(self, *_: object) -> None:
         self._system.stop()
         assert self._system.wait(_DEADLINE) == 0
+        self._connections.close()
 
     def read(self, number: int, within: Seconds) -> None:
         """Have somebody read a Secret by its number, as a new pod does."""
@@ -103,8 +106,7 @@ class Watchers:
         return Reader(self._levels, self._system.address(READER), self._reads)
 
     def _make_watches(self) -> Watches:
-        rules = WatchRules(user_agent="actorlet-benchmarks")
-        return Watches(self._credentials, self._watch_memory, rules)
+        return Watches(self._credentials, self._watch_memory, self._connections.streams)
 
     def _address(self, key: Key[Any], /) -> Port[Any]:
         return _Nobody() if key == POD_MANAGER else self._system.address(key)

@@ -40,6 +40,7 @@ from kernel.ports import (
 from kernel.rates import TokenBucket
 from kernel.reports import ActorStanding
 from kernel.runtimes import Runtime, SharedThreads, Steps, Threads
+from kernel.shared import Shared
 from kernel.specs import (
     AnySpec,
     Backoff,
@@ -131,6 +132,7 @@ __all__ = [
     "Restart",
     "RoleStatistics",
     "Runtime",
+    "Shared",
     "SharedThreads",
     "SpecError",
     "StartChild",

@@ -211,8 +211,8 @@ class ActorChild(Child, Monitor):
     @override
     def hang(self, incarnation: Incarnation, stack: str, limit: Seconds) -> None:
         # Its pool thread was replaced already.
-        self.services.hangs += 1
         self._abandon(incarnation, f"a turn did not end within {limit:g} s", stack)
+        self.services.note_hang()
 
     def _abandon(self, life: Incarnation, why: str, stack: str = "") -> None:
         if not life.cut_off():

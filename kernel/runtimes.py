@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Protocol, TypeAlias
 
 from typing_extensions import override
 
@@ -15,8 +17,17 @@ from messages.units import Seconds
 
 POOL_THREADS = 2
 """Threads of the pool. One is fastest under the interpreter lock, but one blocked handler would stop all."""
+HANG_LIMIT: Final = Seconds(10.0)
+"""A pooled turn that takes longer counts as a crash. A pooled handler computes for milliseconds and never
+blocks. Ten seconds is three orders of magnitude more, on a loaded machine, too."""
+MOST_HANGS_OF_ALL: Final = 63
+"""Most pool threads that several systems together may lose to hanging handlers. They never come back."""
 MOST_STEPS = 1_000_000
 """Steps within which everything settles, unless actors keep each other busy for ever: some 20 s of CPU."""
+
+
+FailSystem: TypeAlias = Callable[[str], None]
+"""Makes the root of a system fail, for this reason. On the control thread."""
 
 
 class Runtime(Protocol):
@@ -26,23 +37,16 @@ class Runtime(Protocol):
         """Return what runs the supervisors and timers of one system, by ``clock`` or that of the machine."""
         ...
 
-    def open(self, control: Control) -> None:
-        """Start the threads, and that of ``control``."""
+    def open(self, control: Control, fail: FailSystem) -> None:
+        """Start the threads, and that of ``control``, for a system that ``fail`` makes fail."""
         ...
 
-    def close(self, control: Control) -> None:
+    def close(self, control: Control, fail: FailSystem) -> None:
         """End the threads, and that of ``control``. Does not wait for them."""
         ...
 
     def executor(self, *, pooled: bool) -> Executor:
         """Return the executor for one incarnation of a pooled or of another actor."""
-        ...
-
-    def hanging(self, limit: Seconds) -> list[tuple[Incarnation, str]]:
-        """Abandon the pool threads whose turn has taken longer than ``limit`` seconds.
-
-        Returns the incarnations of these turns, each with its thread's stack.
-        """
         ...
 
     def work_off(self) -> None:
@@ -56,56 +60,82 @@ class Runtime(Protocol):
 class Threads(Runtime):
     """Real threads: a control thread, a pool, and one for each ``Actor``.
 
-    All of them are daemon threads, so that a stuck one never keeps the interpreter from exiting.
+    All of them are daemon threads, so that a stuck one never keeps the interpreter from exiting. A turn in
+    the pool that takes longer than ``hang_limit`` is given up, and its thread replaced.
     """
 
-    def __init__(self, pool_threads: int = POOL_THREADS) -> None:
+    def __init__(self, pool_threads: int = POOL_THREADS, hang_limit: Seconds = HANG_LIMIT) -> None:
         self._pool = PoolExecutor(pool_threads)
+        self._hang_limit = hang_limit
 
     @override
     def control(self, clock: Clock | None) -> Control:
         return Control(clock or SystemClock())
 
     @override
-    def open(self, control: Control) -> None:
-        self._pool.open()
-        control.open()
+    def open(self, control: Control, fail: FailSystem) -> None:
+        self._open(control)
 
     @override
-    def close(self, control: Control) -> None:
-        self._pool.close()
-        control.close()
+    def close(self, control: Control, fail: FailSystem) -> None:
+        self._close(control)
 
     @override
     def executor(self, *, pooled: bool) -> Executor:
         return self._pool if pooled else ThreadExecutor()
 
     @override
-    def hanging(self, limit: Seconds) -> list[tuple[Incarnation, str]]:
-        return self._pool.hanging(limit)
-
-    @override
     def work_off(self) -> None:
         """Do nothing: the threads run everything."""
 
+    def _open(self, control: Control) -> None:
+        self._pool.open()
+        control.open()
+        control.post(partial(self._look_for_hangs, control))
+
+    def _close(self, control: Control) -> None:
+        self._pool.close()
+        control.close()
+
+    def _look_for_hangs(self, control: Control) -> None:
+        """Give up turns that hang, now and again and again. Each is a crash in its own system."""
+        again = Seconds(self._hang_limit / 4)
+        control.set_timer(again, partial(self._look_for_hangs, control))
+        for life, stack in self._pool.hanging(self._hang_limit):
+            life.monitor.hang(life, stack, self._hang_limit)
+            self._note_hang()
+
+    def _note_hang(self) -> None:
+        """Count a thread that is lost. The one system that these threads are for counts by itself."""
+
 
 class SharedThreads(Threads):
-    """The same for several systems of one process: one control thread, and one pool.
+    """The same for several systems of one process: one control thread, one pool, and one look for hangs.
 
-    A system that ends leaves both alone: who made them ends them, when the last system is down.
+    A system that ends leaves them alone: who made them ends them, when the last system is down. A system
+    that loses too many threads fails alone. When all have lost ``MOST_HANGS_OF_ALL``, the next one makes all
+    fail: the process is better started again.
     """
 
-    def __init__(self, clock: Clock | None = None, pool_threads: int = POOL_THREADS) -> None:
-        super().__init__(pool_threads)
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        pool_threads: int = POOL_THREADS,
+        hang_limit: Seconds = HANG_LIMIT,
+    ) -> None:
+        super().__init__(pool_threads, hang_limit)
         self._control = super().control(clock)
+        self._hangs = 0
+        self._systems: dict[FailSystem, None] = {}
+        """Those that were started and are not down."""
 
     def start(self) -> None:
         """Start the threads. Call it before a system starts."""
-        super().open(self._control)
+        self._open(self._control)
 
     def end(self) -> None:
         """End the threads. Does not wait for them."""
-        super().close(self._control)
+        self._close(self._control)
 
     @override
     def control(self, clock: Clock | None) -> Control:
@@ -115,12 +145,21 @@ class SharedThreads(Threads):
         return self._control
 
     @override
-    def open(self, control: Control) -> None:
-        """Do nothing: the threads run."""
+    def open(self, control: Control, fail: FailSystem) -> None:
+        """Take the system in: the threads run."""
+        self._systems[fail] = None
 
     @override
-    def close(self, control: Control) -> None:
-        """Do nothing: others go on."""
+    def close(self, control: Control, fail: FailSystem) -> None:
+        """Let the system go: the threads are for the others."""
+        self._systems.pop(fail, None)
+
+    @override
+    def _note_hang(self) -> None:
+        self._hangs += 1
+        if self._hangs > MOST_HANGS_OF_ALL:
+            for fail in tuple(self._systems):
+                fail("too many handlers of the process hang")
 
 
 class Steps(Runtime, Executor):
@@ -142,20 +181,16 @@ class Steps(Runtime, Executor):
         return Control(clock or SystemClock())
 
     @override
-    def open(self, control: Control) -> None:
+    def open(self, control: Control, fail: FailSystem) -> None:
         self._control = control
 
     @override
-    def close(self, control: Control) -> None:
+    def close(self, control: Control, fail: FailSystem) -> None:
         control.close()
 
     @override
     def executor(self, *, pooled: bool) -> Executor:
         return self
-
-    @override
-    def hanging(self, limit: Seconds) -> list[tuple[Incarnation, str]]:
-        return []
 
     @override
     def start(self, incarnation: Incarnation) -> None:

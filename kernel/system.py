@@ -33,13 +33,6 @@ from messages.units import Seconds
 M = TypeVar("M")
 A = TypeVar("A")
 
-HANG_LIMIT = Seconds(10.0)
-"""A pooled turn that takes longer counts as a crash. A pooled handler computes for milliseconds and never
-blocks. Ten seconds is three orders of magnitude more, on a loaded machine, too."""
-MOST_HANGS = 8
-"""Most pool threads that may be lost to hanging handlers. They never come back, so after more of them the
-root fails, and the process is better started again."""
-
 EXIT_STOPPED = 0
 EXIT_UNCLEAN = 1
 """An actor was abandoned while the tree stopped."""
@@ -58,15 +51,13 @@ class ActorSystem(Parent):
         *,
         clock: Clock | None = None,
         runtime: Runtime | None = None,
-        hang_limit: Seconds = HANG_LIMIT,
     ) -> None:
-        self._services = Services(clock, runtime or Threads())
+        self._services = Services(clock, runtime or Threads(), self._fail)
         self.control = self._services.control
         self.clock = self.control.clock
         self.telemetry = self._services.telemetry
         self.addresses = self._services.addresses
         self._runtime = self._services.runtime
-        self._hang_limit = hang_limit
         self._dynamic: dict[str, DynamicPort] = {}
         self._abandoned_while_stopping = False
         self._is_started = threading.Event()
@@ -83,9 +74,8 @@ class ActorSystem(Parent):
 
     def start(self) -> None:
         """Begin to start the tree. Returns at once; ``wait_started`` waits until it is up."""
-        self._runtime.open(self.control)
+        self._services.open()
         self.control.post(self._root.start)
-        self._watch_for_hangs()
 
     def wait_started(self, deadline: Seconds) -> bool:
         """Return whether every child was started, or failed to start, within ``deadline`` seconds.
@@ -272,13 +262,9 @@ class ActorSystem(Parent):
         if ended.abandoned and self._root.state is ChildState.STOPPING:
             self._abandoned_while_stopping = True
 
-    def _watch_for_hangs(self) -> None:
-        self._services.set_timer(Seconds(self._hang_limit / 4), self._watch_for_hangs)
-        # Of a shared pool, they may be of any system: a hang counts at its own.
-        for life, stack in self._runtime.hanging(self._hang_limit):
-            life.monitor.hang(life, stack, self._hang_limit)
-        if self._services.hangs > MOST_HANGS:
-            self._root.fail("too many handlers hang")
+    def _fail(self, why: str) -> None:
+        """Make the root give up. On the control thread."""
+        self._root.fail(why)
 
 
 def _ignore_milestone() -> None:

@@ -1,4 +1,4 @@
-"""HTTP clients for one API server: one that many threads share for calls, and one for watch streams.
+"""HTTP clients for one API server: one for calls, and one for watch streams.
 
 Knows an ``Access`` and pyreqwest, and nothing of requests. The Authorization header belongs to the request
 and not to the client, so that a new token needs no new connection.
@@ -16,10 +16,10 @@ import random
 import socket
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import urlsplit
 
-from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
+from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import BuilderError
 from pyreqwest.proxy import ProxyBuilder
 
@@ -32,17 +32,14 @@ PING_EVERY: Final = timedelta(seconds=20)
 PING_ANSWER_WITHIN: Final = timedelta(seconds=10)
 """A connection whose other end vanished is noticed within 30 s (29 s measured)."""
 
-_Builder = TypeVar("_Builder", ClientBuilder, SyncClientBuilder)
-_Client = TypeVar("_Client", Client, SyncClient)
 
-
-def sync_client(access: Access, user_agent: str) -> SyncClient:
-    """Return a client for calls. Many threads may use it at the same time.
+def call_client(access: Access, user_agent: str) -> Client:
+    """Return a client for calls.
 
     It speaks HTTP/2 if the server does, else HTTP/1.1. It has no total timeout: each request brings its
     own. May block to look up a name. Raises ``CredentialsError`` and ``ApiError``.
     """
-    builder = _configured(SyncClientBuilder(), access, user_agent).http2(enable=True)
+    builder = _configured(access, user_agent).http2(enable=True)
     return _built(builder.build, access)
 
 
@@ -54,7 +51,7 @@ def streaming_client(access: Access, user_agent: str) -> Client:
     total timeout, since a quiet watch is healthy; pings find a dead connection. May block to look up a
     name. Raises ``CredentialsError`` and ``ApiError``.
     """
-    builder = _configured(ClientBuilder(), access, user_agent).http2_prior_knowledge()
+    builder = _configured(access, user_agent).http2_prior_knowledge()
     return _built(builder.build, access)
 
 
@@ -67,11 +64,11 @@ def base_url(access: Access) -> str:
     return f"{url.scheme}://{_bracketed(access.tls_server_name)}{port}{url.path}"
 
 
-def _configured(builder: _Builder, access: Access, user_agent: str) -> _Builder:
+def _configured(access: Access, user_agent: str) -> ClientBuilder:
     """Return ``builder`` with everything that both clients share."""
     # A redirect would send the token wherever the answer says. pyreqwest uses the environment's proxies
     # by default; here the access says which proxy to use.
-    builder = builder.user_agent(user_agent).follow_redirects(enable=False).no_proxy()
+    builder = ClientBuilder().user_agent(user_agent).follow_redirects(enable=False).no_proxy()
     builder = builder.connect_timeout(CONNECT_TIMEOUT)
     builder = builder.http2_keep_alive_interval(PING_EVERY)
     builder = builder.http2_keep_alive_timeout(PING_ANSWER_WITHIN)
@@ -82,7 +79,7 @@ def _configured(builder: _Builder, access: Access, user_agent: str) -> _Builder:
     return _with_route(builder, access)
 
 
-def _with_certificates(builder: _Builder, access: Access) -> _Builder:
+def _with_certificates(builder: ClientBuilder, access: Access) -> ClientBuilder:
     if access.ca is not None:
         if b"-----BEGIN CERTIFICATE-----" not in access.ca:
             # pyreqwest accepts a text without any certificate.
@@ -98,7 +95,7 @@ def _with_certificates(builder: _Builder, access: Access) -> _Builder:
     return builder
 
 
-def _with_route(builder: _Builder, access: Access) -> _Builder:
+def _with_route(builder: ClientBuilder, access: Access) -> ClientBuilder:
     """Return ``builder`` with the proxy, or with the address for another name."""
     if access.proxy and access.tls_server_name:
         raise CredentialsError("tls-server-name does not work together with a proxy")
@@ -114,7 +111,7 @@ def _with_route(builder: _Builder, access: Access) -> _Builder:
     return builder
 
 
-def _built(build: Callable[[], _Client], access: Access) -> _Client:
+def _built(build: Callable[[], Client], access: Access) -> Client:
     try:
         return build()
     except (BuilderError, ValueError) as error:

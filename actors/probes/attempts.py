@@ -25,7 +25,7 @@ from actors.probes.connections import (
 )
 from actors.probes.exchanges import HttpExchange, LeadsTo, ProbeExchange
 from actors.probes.http_requests import HttpPage, UnusableLocationError, led_to
-from actors.probes.names import HostAddresses, HostNames, LookUp
+from actors.probes.names import HostAddresses, HostNames
 from actors.probes.preparing import PreparedProbe, address_of, exchange_of, family_of
 from actors.probes.wake_up import Bell
 from actors.probes.watched import WatchedProbe
@@ -71,7 +71,7 @@ class Attempts:
         self,
         ended: Ended,
         bell: Bell,
-        look_up: LookUp | None = None,
+        names: HostNames,
         connect: Connect = ProbeConnection,
     ) -> None:
         """``ended`` is called once for each ``begin``, unless that is given up. ``bell`` ends waiting."""  # noqa: D401
@@ -83,11 +83,16 @@ class Attempts:
         self._by_fd: dict[int, Attempt] = {}
         self._in_progress: dict[WatchedProbe, Attempt] = {}
         self._deadlines: TickAgenda[Attempt] = TickAgenda()
-        self._names = HostNames(bell.ring, look_up)
+        self._names = names
         self._waiting: dict[str, list[Attempt]] = {}
         """Attempts whose host is being looked up."""
         self._stalled = Seconds(0.0)
         """How long the thread could not run, in all."""
+
+    @property
+    def fd(self) -> int:
+        """The number of the epoll."""
+        return self._epoll.fileno()
 
     def next_deadline(self) -> Seconds | None:
         """Return when somebody is to be given up next; None if nobody is."""
@@ -97,7 +102,6 @@ class Attempts:
         """Drop everything."""
         for attempt in tuple(self._in_progress.values()):
             self._drop(attempt)
-        self._names.close()
         self._epoll.close()
 
     # --- beginning and ending --------------------------------------------------------------------------

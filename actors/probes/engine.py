@@ -16,6 +16,7 @@ from actors.probes.agenda import TICK, TickAgenda, TickRoom
 from actors.probes.attempts import Attempts
 from actors.probes.counting import AnsweredAt, count
 from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
+from actors.probes.names import HostNames
 from actors.probes.news import ExecIsDue, ProbeFact
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe, prepare
 from actors.probes.thresholds import begin
@@ -57,7 +58,8 @@ class ProbeEngine:
         self._commands: deque[ProbeCommand] = deque()
         self._dues: TickAgenda[WatchedProbe] = TickAgenda()
         self._tls_room = TickRoom(MOST_TLS_BEGUN)
-        self._attempts = Attempts(self._ended, self._bell, edges.look_up, edges.connect)
+        names = HostNames(self._bell.ring, edges.names, edges.look_up)
+        self._attempts = Attempts(self._ended, self._bell, names, edges.connect)
         self._facts: list[ProbeFact] = []
         self._now = self._clock.monotonic()
         memory.owner = self
@@ -89,16 +91,26 @@ class ProbeEngine:
         """Drop what is in progress. What is known of the probes stays in the memory."""
         self._attempts.close()
 
+    @property
+    def fd(self) -> int:
+        """What is readable when there is something to do, but for what is due."""
+        return self._attempts.fd
+
+    def wait(self) -> float | None:
+        """Return the seconds until something is due, as real time; None if nothing is."""
+        due = self._next_due()
+        has_more = self._facts or self._commands or not self._has_begun
+        if has_more or (due is not None and due <= self._clock.monotonic()):
+            return 0.0
+        return None if due is None else self._clock.real_delay(due)
+
     def turn(self, longest: float | None = None) -> None:
         """Wait until there is something to do, for at most ``longest`` seconds, and do it."""
         if not self._has_begun:
             self._take_over()
-        due = self._next_due()
-        wait = None if due is None else self._clock.real_delay(due)
+        due, wait = self._next_due(), self.wait()
         if longest is not None:
             wait = longest if wait is None else min(wait, longest)
-        if self._facts or (due is not None and due <= self._clock.monotonic()):
-            wait = 0.0
         events = self._attempts.poll(wait)
         before, self._now = self._now, self._clock.monotonic()
         self._look_for_stall(due, before)

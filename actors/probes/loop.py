@@ -1,23 +1,27 @@
-"""The thread that carries out the probes of a node."""
+"""The thread that carries out the probes of all agents of a process."""
 
 from __future__ import annotations
 
+import select
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Final, Protocol
+from functools import partial
+from typing import Protocol
 
+import structlog
 from typing_extensions import override
 
 from actors.probes.engine import ProbeEngine
 from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
 from actors.probes.specs import ProbeSpec
+from actors.probes.wake_up import Bell
 from actors.probes.watched import Lateness, ProbeFigures, ProbeMemory, ProbeTarget
 from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
-CLOSE_TIMEOUT: Final = Seconds(3.0)
-"""How long to wait for the thread. It never blocks, so it ends at once."""
+_log = structlog.get_logger("probes")
 
 
 class ProbeRunner(Protocol):
@@ -64,7 +68,7 @@ class ProbeRunner(Protocol):
 
 
 class ProbeLoop(ProbeRunner):
-    """Carries out probes from construction until ``close``, on a thread of its own.
+    """Carries out the probes of an agent from construction until ``close``, on the thread of the process.
 
     What a loop knows is in its ``memory``: one that is made with the memory of another that ended goes on
     with its counts.
@@ -75,8 +79,9 @@ class ProbeLoop(ProbeRunner):
         memory: ProbeMemory,
         edges: ProbeEdges,
         ended: Callable[[BaseException], None],
+        thread: ProbeThread,
     ) -> None:
-        """Begin. ``ended`` is called, on the loop's thread, if that ends before ``close``, by a bug.
+        """Begin. ``ended`` is called, on the thread, if the loop ends before ``close``, by a bug.
 
         The memory is whole then, and the next loop goes on with it.
         """
@@ -84,12 +89,9 @@ class ProbeLoop(ProbeRunner):
         self._is_closing = False
         self._engine = ProbeEngine(memory, edges)
         self._memory = memory
+        self._thread = thread
         edges.clock.on_advance(self._engine.wake)
-        before, memory.thread = (
-            memory.thread,
-            threading.Thread(target=lambda: self._run(before), name="probes", daemon=True),
-        )
-        memory.thread.start()
+        thread.begin(self)
 
     @override
     def watch(
@@ -126,18 +128,102 @@ class ProbeLoop(ProbeRunner):
         return replace(self._memory.lateness)
 
     def close(self) -> None:
-        """End the thread, and do not wait for it: the next loop does. What is in progress is dropped."""
+        """End, and do not wait for that: the next loop begins after it. What is in progress is dropped."""
         self._is_closing = True
-        self._engine.wake()
+        self._thread.end(self)
 
-    def _run(self, before: threading.Thread | None) -> None:
-        if before is not None:
-            before.join(CLOSE_TIMEOUT)
+    # --- on the thread ---------------------------------------------------------------------------------
+
+    @property
+    def fd(self) -> int:
+        """What is readable when there is something to do."""
+        return self._engine.fd
+
+    def wait(self) -> float | None:
+        """Return the seconds until something is due; None if nothing is."""
+        return self._engine.wait()
+
+    def turn(self) -> bool:
+        """Do what is to be done now. Return False if that was the last turn."""
         try:
-            while not self._is_closing and self._engine.is_current:
-                self._engine.turn()
-        except BaseException as bug:  # noqa: BLE001  # whatever it was, nothing is probed any longer
-            if not self._is_closing:
-                self._ended(bug)
-        finally:
-            self._engine.close()
+            if not self._is_closing and self._engine.is_current:
+                self._engine.turn(0.0)
+        except BaseException as bug:  # noqa: BLE001  # whatever it was, it ends this loop alone
+            self.fail(bug)
+        return not self._is_closing and self._engine.is_current
+
+    def fail(self, bug: BaseException) -> None:
+        """End over a bug, and have that told."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._ended(bug)
+
+    def drop(self) -> None:
+        """Drop what is in progress."""
+        self._engine.close()
+
+
+class ProbeThread:
+    """One thread, which gives each loop its turns. It runs from construction until ``close``."""
+
+    def __init__(self) -> None:
+        self._bell = Bell()
+        self._orders: deque[Callable[[], None]] = deque()
+        self._is_closing = False
+        self._poll = select.epoll()
+        self._poll.register(self._bell.fd, select.EPOLLIN)
+        self._loops: dict[ProbeLoop, int] = {}
+        """Each with its descriptor. Only the thread touches it."""
+        threading.Thread(target=self._run, name="probes", daemon=True).start()
+
+    def begin(self, loop: ProbeLoop) -> None:
+        """Give ``loop`` its turns from now on. On any thread."""
+        self._order(partial(self._add, loop))
+
+    def end(self, loop: ProbeLoop) -> None:
+        """Give ``loop`` no turn any more, and drop what it has in progress. On any thread. May repeat."""
+        self._order(partial(self._discard, loop))
+
+    def close(self) -> None:
+        """End the thread, which does not take long. Does not wait for it."""
+        self._is_closing = True
+        self._bell.ring()
+
+    def _order(self, order: Callable[[], None]) -> None:
+        self._orders.append(order)
+        self._bell.ring()
+
+    def _run(self) -> None:
+        while not self._is_closing:
+            try:
+                self._take_turns()
+            except BaseException as bug:  # noqa: BLE001  # whose it is cannot be told: all begin anew
+                for loop in tuple(self._loops):
+                    loop.fail(bug)
+                    self._discard(loop)
+        for loop in tuple(self._loops):
+            self._discard(loop)
+        self._poll.close()
+
+    def _take_turns(self) -> None:
+        """Wait until some loop has something to do, and let it."""
+        waits = [wait for each in self._loops if (wait := each.wait()) is not None]
+        ready = {fd for fd, _ in self._poll.poll(min(waits, default=None))}
+        if self._bell.fd in ready:
+            self._bell.heard()
+        while self._orders:
+            self._orders.popleft()()
+        for loop, fd in tuple(self._loops.items()):
+            is_due = fd in ready or loop.wait() == 0.0
+            if is_due and not loop.turn():
+                self._discard(loop)
+
+    def _add(self, loop: ProbeLoop) -> None:
+        self._loops[loop] = loop.fd
+        self._poll.register(loop.fd, select.EPOLLIN)
+
+    def _discard(self, loop: ProbeLoop) -> None:
+        fd = self._loops.pop(loop, None)
+        if fd is not None:
+            self._poll.unregister(fd)
+            loop.drop()

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from actors.probes.connections import Connect, ProbeConnection
-from actors.probes.names import LookUp
+from actors.probes.names import LookUp, look_up_lanes
 from actors.probes.news import ProbeFact
 from actors.probes.specs import ProbeSpec
 from actors.probes.watched import ProbeTarget
-from kernel import Clock
+from kernel import Clock, Lanes
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
@@ -56,6 +56,8 @@ class ProbeEdges:
     """As a kubelet has it: ``kube-probe/1.34``. Servers of pods look at it."""
     chance: random.Random = field(default_factory=random.Random)
     """Spreads load."""
+    names: Lanes[str] = field(default_factory=lambda: look_up_lanes("probe"))
+    """Where host names are looked up."""
     look_up: LookUp | None = None
     """Finds the addresses of a host name; None for the machine's way."""
     connect: Connect = ProbeConnection

@@ -45,13 +45,15 @@ class _Known:
 class HostNames:
     """Looks names up, a few at a time, and remembers them for some seconds. Belongs to one thread."""
 
-    def __init__(self, landed: Callable[[], None], look_up: LookUp | None = None) -> None:
+    def __init__(
+        self, landed: Callable[[], None], lanes: Lanes[str], look_up: LookUp | None = None
+    ) -> None:
         """``landed`` is called, on a thread of a lane, when ``take`` has something."""
         self._landed = landed
+        self._lane = lanes[NAMES]
         self._look_up = look_up or system_look_up
         self._known: dict[str, _Known] = {}
         self._answers: deque[tuple[str, HostAddresses]] = deque()
-        self._lanes = look_up_lanes("probe")
 
     def find(self, host: str, now: Seconds) -> HostAddresses | None:
         """Return the addresses of ``host``; None if they are to come, and ``take`` will name it."""
@@ -62,7 +64,7 @@ class HostNames:
             self._known = {name: each for name, each in self._known.items() if each.found is None}
         self._known[host] = _Known(None, now)
         work = partial(looked_up, host, self._look_up)
-        self._lanes[NAMES].start(work, partial(self._note, host))
+        self._lane.start(work, partial(self._note, host))
         return None
 
     def take(self, now: Seconds) -> Iterator[tuple[str, HostAddresses]]:
@@ -72,10 +74,6 @@ class HostNames:
             kept_for = KEPT_FOR if found.addresses else TROUBLE_KEPT_FOR
             self._known[host] = _Known(found, Seconds(now + kept_for))
             yield host, found
-
-    def close(self) -> None:
-        """End the threads that have nothing to do, and look nothing up any more."""
-        self._lanes.close()
 
     def _note(self, host: str, outcome: object) -> None:
         self._answers.append((host, found_by(outcome)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -123,5 +122,3 @@ class ProbeMemory:
     lateness: Lateness = field(default_factory=Lateness)
     owner: object = None
     """The loop that uses it. One that has lost it ends."""
-    thread: threading.Thread | None = None
-    """That of the last loop. The next one waits for its end."""

@@ -1,16 +1,15 @@
 """ApiCalls: sends the requests of the other actors to the API server. Each gets one answer.
 
-The actor decides on turns: which request is next, how fast, how many at the same time. Threads do the
-waiting (``sender``); each knows only its one request. Nothing is sent again here: the caller knows whether
-the world has changed meanwhile.
+The actor decides on turns: which request is next, how fast, how many at the same time. A task on the loop of
+the process does the waiting (``sender``); each knows only its one request. Nothing is sent again here: the
+caller knows whether the world has changed meanwhile.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeAlias, assert_never
 from urllib.parse import urlsplit
 
@@ -37,14 +36,14 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 
 GRACE: Final = Seconds(1.0)
-"""How much later than its deadline a thread may be before its caller is answered for it."""
+"""How much later than its deadline a request may be before its caller is answered for it."""
 
 _log = structlog.get_logger("api-calls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDone:
-    """A thread has finished. Told once for each call that was sent."""
+    """A request has ended. Told once for each call that was sent."""
 
     number: int
     request: ApiRequest
@@ -69,10 +68,10 @@ class CallRules:
     event_burst: int = 100
     """``eventBurst``."""
     in_flight: int = 8
-    """Threads."""
+    """Requests at the same time."""
     kept_free: int = 2
-    """Threads that only heartbeats get. Even if all others wait for a slow API server, the Lease is
-    renewed."""
+    """Of these, how many are for heartbeats alone. Even if all others wait for a slow API server, the Lease
+    is renewed."""
 
 
 @dataclass(slots=True)
@@ -113,7 +112,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
     """Sends calls to the API server and answers each exactly once.
 
     Owns: the order of the calls, the rate limit, the number of calls in flight.
-    Hears: ``CallApi``, ``DescribeCalls``; ``CallDone`` from its threads.
+    Hears: ``CallApi``, ``DescribeCalls``; ``CallDone`` from the sender.
     Tells: the caller one ``ApiAnswered``; LOST when this life ends before the call does.
     Fails when: there is a bug. Whatever the API server does is an answer.
 
@@ -126,12 +125,10 @@ class ApiCalls(PooledActor[CallsActorMessage]):
     def __init__(
         self,
         sender: Sender,
-        make_executor: Callable[[], Executor],
         memory: CallMemory,
         rules: CallRules,
     ) -> None:
         self._sender = sender
-        self._make_executor = make_executor
         self._memory = memory
         self._rules = rules
         self._in_flight: dict[int, Timer] = {}
@@ -141,10 +138,8 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         rules = self._rules
         self._turns = self._turns_at(rules.qps, rules.burst)
         self._event_turns = self._turns_at(rules.event_qps, rules.event_burst)
+        # What an earlier life sent ends by its own deadline.
         self._answer_all_lost("the sender of calls crashed")
-        self._executor = self._make_executor()
-        # Wait for no thread: each ends by its own deadline.
-        self.resources.callback(self._executor.shutdown, wait=False, cancel_futures=True)
 
     @override
     def stopping(self) -> None:
@@ -196,7 +191,8 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         call = self._memory.unanswered[number]
         within = Seconds(call.deadline + GRACE)
         self._in_flight[number] = self.later(within, self._give_up, number)
-        self._executor.submit(_work, self._sender, call, number, self.me)
+        done = partial(_report, self.me, number, call.request)
+        self._sender.begin(call.request, call.deadline, done)
 
     # The answers.
 
@@ -206,15 +202,15 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         self._answer(done.number, done.sent.outcome)
 
     def _give_up(self, number: int) -> None:
-        """Answer for a thread that is overdue. It stays in flight, since that thread is not free."""
+        """Answer for a request that is overdue. It stays in flight: something of it still waits."""
         call = self._memory.unanswered.get(number)
-        # None when the thread finished just as its time was over.
+        # None when it ended just as its time was over.
         if call is not None:
             why = f"no answer within {call.deadline:g} s"
             self._answer(number, self._failure(call, why, FailureKind.TIMEOUT))
 
     def _answer(self, number: int, outcome: JsonObject | ApiFailure) -> None:
-        # None when the thread finishes after its time.
+        # None when it ends after its time.
         call = self._memory.unanswered.pop(number, None)
         if call is not None:
             call.reply_to.tell(ApiAnswered(request=call.request, outcome=outcome))
@@ -250,15 +246,9 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         )
 
 
-def _work(sender: Sender, call: CallApi, number: int, reply_to: Port[CallDone]) -> None:
-    """Send ``call`` on the calling thread and tell the result, whatever it is."""
-    try:
-        sent = sender.send(call.request, call.deadline)
-    except Exception as error:  # noqa: BLE001  # a bug in one request must not end the others
-        _log.exception("a bug in sending", request=attempt_of(call.request))
-        lost = ApiError(f"a bug in the agent: {type(error).__name__}", kind=FailureKind.LOST)
-        sent = SendResult(outcome=lost.failure(attempt_of(call.request), None))
-    reply_to.tell(CallDone(number=number, request=call.request, sent=sent))
+def _report(me: Port[CallDone], number: int, request: ApiRequest, sent: SendResult) -> None:
+    """Tell the actor what came of a request, on any thread."""
+    me.tell(CallDone(number=number, request=request, sent=sent))
 
 
 def _log_changes(before: CallFailures, after: CallFailures) -> None:

@@ -1,29 +1,35 @@
-"""Sends one request and returns its result. This is the blocking part of the calls; it runs in threads.
+"""Sends one request and tells its result. Requests are tasks on the loop of the process.
 
-Whatever can happen on the way is a value here; only bugs raise. What threads share is replaced and never
-changed. If two threads find a rotated certificate at the same time, both build a client, which costs one
-more connection.
+Whatever can happen on the way is a value here; only bugs raise. If two requests find a rotated certificate at
+the same time, both build a client, which costs one more connection.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
-from pyreqwest.client import SyncClient
+import structlog
+from pyreqwest.client import Client
 from pyreqwest.exceptions import PyreqwestError
-from pyreqwest.request import SyncStreamRequest
-from pyreqwest.response import SyncResponse
+from pyreqwest.request import StreamRequest
+from pyreqwest.response import Response
 from typing_extensions import override
 
+from kube.api_loop import ApiLoop
 from kube.calls.request_info import attempt_of
-from kube.clients import base_url, sync_client
-from kube.credentials.access import Access, Credentials, CredentialsError
+from kube.clients import base_url, call_client
+from kube.credentials.access import Access, CredentialsError
 from kube.errors import ApiError, error_of_answer, error_of_transport
+from kube.shared_credentials import SharedCredentials
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
@@ -33,6 +39,12 @@ LARGEST_ANSWER: Final = 64 << 20
 takes 50 MB."""
 NO_ANSWER: Final = "<error>"
 """The code of a request without an answer in metrics, as in every Kubernetes component."""
+ACCESS_AGE: Final = Seconds(1.0)
+"""Credentials that were read longer ago are read again before the next request."""
+
+R = TypeVar("R")
+
+_log = structlog.get_logger("api-calls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +63,14 @@ class SendResult:
 
 
 class Sender(Protocol):
-    """Sends requests. Many threads call it at the same time."""
+    """Sends requests. Any thread may call it."""
 
-    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
-        """Send ``request`` and return its result. May block a little longer than ``deadline``.
+    def begin(
+        self, request: ApiRequest, deadline: Seconds, done: Callable[[SendResult], None]
+    ) -> None:
+        """Send ``request``, and return at once. ``done`` is called once with the result, on any thread.
 
-        ``deadline`` is for all of it, a second attempt included.
+        That may be a little later than ``deadline``, which is for all of it, a second attempt included.
         """
         ...
 
@@ -66,11 +80,38 @@ class Sender(Protocol):
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Connected:
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Connected:
+    """A client, and what it was made for."""
+
     key: tuple[object, ...] = field(repr=False)
     """Contains the private key and the proxy's password."""
-    client: SyncClient
+    client: Client
+
+
+class CallClients:
+    """The clients of all calls of a process: senders whose accesses may share connections have the same one.
+
+    A client ends with the last sender and request that use it. Lives on the loop.
+    """
+
+    def __init__(self, loop: ApiLoop, user_agent: str) -> None:
+        self.loop = loop
+        self._user_agent = user_agent
+        self._connected: WeakValueDictionary[tuple[object, ...], Connected] = WeakValueDictionary()
+
+    async def connected(self, access: Access) -> Connected:
+        """Return a client for ``access``. Raises ``CredentialsError`` and ``ApiError``."""
+        found = self._connected.get(access.connection_key)
+        return found if found is not None else await self.connected_anew(access)
+
+    async def connected_anew(self, access: Access) -> Connected:
+        """Return a new client for ``access``, which looks up the server's name again. Raises the same."""
+        make = partial(call_client, access, self._user_agent)
+        client = await self.loop.run_blocking(make)
+        made = Connected(access.connection_key, client)
+        self._connected[access.connection_key] = made
+        return made
 
 
 class HttpSender(Sender):
@@ -81,25 +122,26 @@ class HttpSender(Sender):
     """
 
     def __init__(
-        self, credentials: Credentials, user_agent: str, largest_answer: int = LARGEST_ANSWER
+        self,
+        credentials: SharedCredentials,
+        clients: CallClients,
+        largest_answer: int = LARGEST_ANSWER,
     ) -> None:
         self._credentials = credentials
-        self._user_agent = user_agent
+        self._clients = clients
         self._largest_answer = largest_answer
-        self._connected: _Connected | None = None
+        self._connected: Connected | None = None
+        self._is_address_stale = False
 
     @override
-    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
-        return _Exchange(self, request, deadline).run()
-
-    def close(self) -> None:
-        """Close the connections. Requests that are under way fail."""
-        connected, self._connected = self._connected, None
-        if connected is not None:
-            connected.client.close()
+    def begin(
+        self, request: ApiRequest, deadline: Seconds, done: Callable[[SendResult], None]
+    ) -> None:
+        sending = self._clients.loop.thread.run(_Exchange(self, request, deadline).run())
+        sending.add_done_callback(partial(_tell, done, attempt_of(request)))
 
     @property
-    def credentials(self) -> Credentials:
+    def credentials(self) -> SharedCredentials:
         """Where accesses come from."""
         return self._credentials
 
@@ -113,12 +155,15 @@ class HttpSender(Sender):
         """The longest answer that is read, in bytes."""
         return self._largest_answer
 
-    def client(self, access: Access) -> SyncClient:
-        """Return a client with connections for ``access``."""
+    async def client(self, access: Access) -> Client:
+        """Return a client with connections for ``access``. Raises ``CredentialsError`` and ``ApiError``."""
         connected = self._connected
-        if connected is None or connected.key != access.connection_key:
-            client = sync_client(access, self._user_agent)
-            self._connected = connected = _Connected(access.connection_key, client)
+        if self._is_address_stale:
+            self._is_address_stale = False
+            connected = await self._clients.connected_anew(access)
+        elif connected is None or connected.key != access.connection_key:
+            connected = await self._clients.connected(access)
+        self._connected = connected
         return connected.client
 
     def forget_address(self, access: Access) -> None:
@@ -128,7 +173,7 @@ class HttpSender(Sender):
         told an address (``kube.clients``).
         """
         if access.tls_server_name:
-            self._connected = None
+            self._is_address_stale = True
 
 
 class _Exchange:
@@ -142,10 +187,10 @@ class _Exchange:
         self._access: Access | None = None
         self._codes: list[str] = []
 
-    def run(self) -> SendResult:
+    async def run(self) -> SendResult:
         """Return the result."""
         try:
-            outcome: JsonObject | ApiFailure = self._attempt()
+            outcome: JsonObject | ApiFailure = await self._attempt()
         except ApiError as error:
             outcome = error.failure(attempt_of(self._request), self._access)
         access = self._access
@@ -156,46 +201,52 @@ class _Exchange:
             codes=tuple(self._codes),
         )
 
-    def _attempt(self) -> JsonObject:
+    async def _attempt(self) -> JsonObject:
         credentials = self._sender.credentials
-        access = self._read(credentials.access)
+        access = await self._read(credentials.access(ACCESS_AGE))
         try:
-            return self._send(access)
+            return await self._send(access)
         except ApiError as error:
             if error.kind is not FailureKind.UNAUTHORIZED:
                 raise
-        return self._send(self._read(lambda: credentials.reload(access)))
+        return await self._send(await self._read(credentials.reload(access)))
 
-    def _read(self, read: Callable[[], Access]) -> Access:
-        try:
-            self._access = read()
-        except CredentialsError as error:
-            raise error_of_transport(error) from error
+    async def _read(self, reading: Awaitable[Access]) -> Access:
+        self._access = await self._in_time(reading)
         return self._access
 
-    def _send(self, access: Access) -> JsonObject:
-        left = self._ends_at - time.monotonic()
-        if left <= 0:
-            raise error_of_transport(TimeoutError(), self._deadline)
+    async def _in_time(self, work: Awaitable[R]) -> R:
+        """Return what comes of ``work`` if the deadline lets it. Raises ``ApiError``."""
         try:
-            request = _built(self._sender.client(access), access, self._request, left)
+            async with asyncio.timeout(max(0.0, self._ends_at - time.monotonic())):
+                return await work
+        except TimeoutError as late:
+            raise error_of_transport(late, self._deadline) from None
+
+    async def _send(self, access: Access) -> JsonObject:
+        try:
+            client = await self._in_time(self._sender.client(access))
+            left = self._ends_at - time.monotonic()
+            if left <= 0:
+                raise error_of_transport(TimeoutError(), self._deadline)
+            request = _built(client, access, self._request, left)
         except CredentialsError as error:
             raise error_of_transport(error) from error
         self._codes.append(NO_ANSWER)
         try:
-            with request as response:
+            async with request as response:
                 self._codes[-1] = str(response.status)
-                body = self._body(response)
+                body = await self._body(response)
         except (PyreqwestError, TimeoutError) as error:
             if self._codes[-1] == NO_ANSWER:
                 self._sender.forget_address(access)
             raise error_of_transport(error, self._deadline) from error
         return _object(self._request.verb, response.status, response.headers, body)
 
-    def _body(self, response: SyncResponse) -> bytes:
+    async def _body(self, response: Response) -> bytes:
         chunks: list[bytes] = []
         size = 0
-        while (chunk := response.body_reader.read_chunk()) is not None:
+        while (chunk := await response.body_reader.read_chunk()) is not None:
             chunks.append(bytes(chunk))
             size += len(chunk)
             if size > self._sender.largest_answer:
@@ -204,9 +255,23 @@ class _Exchange:
         return b"".join(chunks)
 
 
-def _built(
-    client: SyncClient, access: Access, request: ApiRequest, left: float
-) -> SyncStreamRequest:
+def _tell(done: Callable[[SendResult], None], attempt: str, sending: Future[SendResult]) -> None:
+    """Tell what came of a request, whatever that is: nobody else does."""
+    if sending.cancelled():
+        done(_lost(attempt, "the loop of the requests ended"))
+    elif (bug := sending.exception()) is not None:
+        _log.error("a bug in sending", request=attempt, exc_info=bug)
+        done(_lost(attempt, f"a bug in the agent: {type(bug).__name__}"))
+    else:
+        done(sending.result())
+
+
+def _lost(attempt: str, why: str) -> SendResult:
+    """Return the result of a request of which nobody knows what came of it."""
+    return SendResult(outcome=ApiError(why, kind=FailureKind.LOST).failure(attempt, None))
+
+
+def _built(client: Client, access: Access, request: ApiRequest, left: float) -> StreamRequest:
     """Return ``request`` ready to be sent. Raises ``CredentialsError``."""
     try:
         builder = client.request(request.verb.value, base_url(access) + request.path)

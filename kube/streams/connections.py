@@ -18,13 +18,13 @@ from typing import Any, Final, TypeAlias
 from pyreqwest.client import Client
 from pyreqwest.request import StreamRequest
 
+from kube.api_loop import ApiLoop
 from kube.clients import base_url
 from kube.credentials.access import Access, CredentialsError
 from kube.errors import ApiError, error_of_transport
 from kube.streams.circuit_breaker import CircuitBreaker, Permit
 from kube.streams.queries import query_text
 from kube.streams.rules import WatchRules
-from kube.streams.shared_credentials import SharedCredentials
 from messages.units import Seconds
 
 MakeClient: TypeAlias = Callable[[Access, str], Client]
@@ -159,16 +159,16 @@ class Connection:
 
 
 class ConnectionPool:
-    """All connections. Lives on the loop."""
+    """All connections of a process. Lives on the loop."""
 
     def __init__(
         self,
-        credentials: SharedCredentials,
+        loop: ApiLoop,
         rules: WatchRules,
         make_client: MakeClient,
         chance: random.Random,
     ) -> None:
-        self._credentials = credentials
+        self._loop = loop
         self._rules = rules
         self._make_client = make_client
         self._chance = chance
@@ -237,7 +237,7 @@ class ConnectionPool:
             return self._make_client(access, self._rules.user_agent)
 
         def build() -> asyncio.Future[Client]:
-            return asyncio.get_running_loop().create_task(self._credentials.run_blocking(make))
+            return asyncio.get_running_loop().create_task(self._loop.run_blocking(make))
 
         breaker = CircuitBreaker(self._rules, self._chance)
         connection = Connection(access, build, breaker, self._rules.streams_per_connection)

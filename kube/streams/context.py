@@ -1,4 +1,4 @@
-"""What all watches of one life of the loop share."""
+"""What all watches of a keeper share."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from kernel import Clock
 from kube.credentials.access import Access
+from kube.shared_credentials import SharedCredentials
 from kube.streams.connections import ConnectionPool
 from kube.streams.memory import WatchMemory
 from kube.streams.parsing import UnfinishedAnswers
 from kube.streams.rules import WatchRules
-from kube.streams.shared_credentials import SharedCredentials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +25,9 @@ class WatchContext:
     pending_requests: asyncio.Semaphore
     """Limits the requests that wait for their answer, of the whole process."""
     one_off_lists: asyncio.Semaphore
-    """Limits the lists beside watches that run at the same time."""
+    """Limits the lists beside watches that run at the same time, of the whole process."""
     unfinished: UnfinishedAnswers
-    """Limits what all watches keep of lines and pages whose end has not come."""
+    """Limits what all watches of the process keep of lines and pages whose end has not come."""
     memory: WatchMemory
     rules: WatchRules
     chance: random.Random

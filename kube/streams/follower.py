@@ -116,7 +116,6 @@ class Follower:
             pass
         finally:
             self._requests.close()
-            self._remember()
 
     def relist(self, mark: int) -> None:
         """Make the next round a list, and start it at once unless the watch waits for its next attempt.
@@ -145,7 +144,8 @@ class Follower:
             self._wake_up.send(self.task)
 
     def stop(self) -> None:
-        """Stop following."""
+        """Stop following. The next life may begin at once, with the version that was seen last."""
+        self._remember()
         self._wake_up.withdraw()
         self.subscribers.close()
         # Break reference cycles, which would wait for a full garbage collection.

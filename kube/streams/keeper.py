@@ -1,22 +1,18 @@
-"""All watches of one life of the loop, and the lists beside them."""
+"""All watches of one life of an agent's watcher, and the lists beside them."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from kernel import Clock
-from kube.credentials.access import Credentials
-from kube.streams.connections import ConnectionPool, MakeClient
+from kube.shared_credentials import SharedCredentials
 from kube.streams.context import WatchContext
 from kube.streams.follower import Follower, WatchState
 from kube.streams.memory import WatchMemory, with_one, without_one
 from kube.streams.one_off_list import lost_answer, one_off_list
-from kube.streams.parsing import UnfinishedAnswers
-from kube.streams.rules import WatchRules
-from kube.streams.shared_credentials import SharedCredentials
+from kube.streams.shared import SharedStreams
 from messages.port import Port
 from messages.watches import (
     DescribeWatches,
@@ -35,23 +31,21 @@ class WatchKeeper:
 
     def __init__(
         self,
-        credentials: Credentials,
+        credentials: SharedCredentials,
         memory: WatchMemory,
-        rules: WatchRules,
-        make_client: MakeClient,
-        chance: random.Random,
+        streams: SharedStreams,
         clock: Clock,
     ) -> None:
-        shared_credentials = SharedCredentials(credentials, rules)
+        limits = streams.limits()
         self._context = WatchContext(
-            credentials=shared_credentials,
-            pool=ConnectionPool(shared_credentials, rules, make_client, chance),
-            pending_requests=asyncio.Semaphore(rules.most_pending_requests),
-            one_off_lists=asyncio.Semaphore(rules.most_one_off_lists),
-            unfinished=UnfinishedAnswers(rules.most_unfinished_bytes),
+            credentials=credentials,
+            pool=limits.pool,
+            pending_requests=limits.pending_requests,
+            one_off_lists=limits.one_off_lists,
+            unfinished=limits.unfinished,
             memory=memory,
-            rules=rules,
-            chance=chance,
+            rules=streams.rules,
+            chance=streams.chance,
             clock=clock,
         )
         self._followers: dict[WatchTarget, Follower] = {}
@@ -130,7 +124,7 @@ class WatchKeeper:
     def stop_all(self) -> None:
         """Stop every watch, and tell subscribers and those who wait for a list.
 
-        Called first when the loop ends, however it ends. Closing the streams takes longer (``close``).
+        Called first when it ends, however it ends. Closing the streams takes longer (``close``).
         """
         self._is_over = True
         for follower in self._followers.values():
@@ -144,15 +138,12 @@ class WatchKeeper:
             asked.reply_to.tell(lost_answer(asked))
 
     async def close(self) -> None:
-        """End every stream at the server, then every connection, within ``close_within``."""
-        try:
-            async with asyncio.timeout(self._context.rules.close_within):
-                # In this order: closing a client does not end its open streams.
-                await asyncio.gather(*self._tasks, return_exceptions=True)
-                await self._context.pool.close()
-        except TimeoutError:
-            pass  # the server does not answer; the sockets end with the process at the latest
-        self._context.credentials.close()
+        """Wait until every stream has ended at the server, for ``close_within``.
+
+        Connections without streams are closed by who shares them.
+        """
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._context.rules.close_within)
 
     def _start(self, target: WatchTarget) -> Follower:
         follower = self._followers[target] = Follower(target, self._context)

@@ -15,7 +15,10 @@ SubscriberPorts: TypeAlias = tuple[Port[WatchFact], ...]
 
 @dataclass(slots=True)
 class WatchMemory:
-    """Needs no lock: its two writers, the actor and the loop's thread, write different fields."""
+    """Needs no lock: its two writers, the actor and the loop's thread, write different fields.
+
+    What the loop's thread writes is read by that thread alone.
+    """
 
     subscribers: dict[WatchTarget, SubscriberPorts] = field(default_factory=dict)
     """Written by the actor. The loop has a copy of its own, so that a new subscriber is told nothing before

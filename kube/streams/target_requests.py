@@ -46,7 +46,7 @@ class TargetRequests:
         ends by itself. After a 401 the credentials are read again, once for all watches, and the request is
         sent once more. ``paced`` requests wait while the target has sent too many.
         """
-        access = await self._context.credentials.access()
+        access = await self._context.credentials.access(self._context.rules.access_age)
         try:
             return await self._send_as(access, query, longest, paced=paced)
         except ApiError as error:

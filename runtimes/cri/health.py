@@ -17,7 +17,7 @@ NOT_READY: Final = "KubeletNotReady"
 
 
 def node_of(memory: CriMemory) -> RuntimeNode:
-    """Return what the runtime says of the Node. On any thread: it only reads."""
+    """Return what the runtime says of the Node."""
     trouble = trouble_of(memory)
     greeting = memory.greeting
     version = "" if greeting is None else f"{greeting.name}://{greeting.version}"

@@ -7,7 +7,7 @@ from messages.node import RuntimeHasNews
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.units import Seconds, Timestamp
 from runtimes.cri.describing import container_states, runtime_pods
-from runtimes.cri.health import note_outage, pleg_trouble, trouble_of
+from runtimes.cri.health import node_of, note_outage, pleg_trouble, trouble_of
 from runtimes.cri.messages import CriMemory, CriPorts
 
 
@@ -45,8 +45,12 @@ class HealthReporter:
         return not (trouble_of(self._memory) or self._memory.away)
 
     def tell_node(self, now: Seconds) -> None:
-        """Tell who reports the Node if something else is bad. The rest of a text may change too often."""
+        """Show what is bad, and tell who reports the Node if that is something else.
+
+        The rest of a text may change too often.
+        """
         note_outage(self._memory, now)
+        self._memory.shown_node.replace(node_of(self._memory))
         trouble = trouble_of(self._memory).partition(":")[0]
         if trouble != self._memory.told_trouble:
             self._memory.told_trouble = trouble

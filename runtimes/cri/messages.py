@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from kernel import Followable, Key, LevelIs, OperationsMemory, Port
+from kernel import Followable, Key, LevelIs, OperationsMemory, Port, Shared
 from messages.container_runtime import (
     AskContainer,
     CallRuntime,
@@ -16,6 +16,7 @@ from messages.container_runtime import (
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
 from messages.node import RuntimeHasNews
+from messages.pod_runtime import RuntimeNode
 from messages.pods import PodUid
 from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from messages.units import Seconds
@@ -130,6 +131,8 @@ class CriMemory:
     """Why it could not be asked since it was there last, as far as that was told."""
     pleg_trouble: str = ""
     """What is wrong if nothing was seen for too long."""
+    shown_node: Shared[RuntimeNode] = field(default_factory=lambda: Shared(RuntimeNode(version="")))
+    """What the runtime says of the Node, for who reports that on another thread."""
     told_trouble: str = NOT_ASKED
     """What was wrong with the Node because of the runtime, when its reporter was told last."""
     pleg: PlegFigures = field(default_factory=PlegFigures)

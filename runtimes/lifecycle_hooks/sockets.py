@@ -7,14 +7,15 @@ more than 100 kB, however little or much its target sends.
 from __future__ import annotations
 
 import asyncio
+from asyncio import AbstractEventLoop, Semaphore
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final
 
 from typing_extensions import override
 
-from actors.probes.names import NAMES, LookUp, look_up_lanes, system_look_up
-from kernel.lanes import InFlight
+from actors.probes.names import NAMES, LookUp, system_look_up
+from kernel.lanes import InFlight, Lanes
 from kernel.loop_thread import LoopThread
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from runtimes.lifecycle_hooks.connections import HookConnectionError, Names, close, connect
@@ -44,11 +45,12 @@ class _Connection(InFlight):
 class LoopSockets(HookSockets):
     """Hooks on one event loop. It belongs to the process, and outlives the actor's lives."""
 
-    def __init__(self, look_up: LookUp = system_look_up) -> None:
+    def __init__(self, names: Lanes[str], look_up: LookUp = system_look_up) -> None:
+        """Look ``names`` up in these lanes."""
         self._loop = LoopThread("hooks")
-        self._lanes = look_up_lanes("hooks")
-        self._names = Names(self._lanes[NAMES], look_up)
-        self._room = asyncio.Semaphore(MOST_AT_ONCE)
+        self._names = Names(names[NAMES], look_up)
+        self._room: tuple[AbstractEventLoop, Semaphore] | None = None
+        """Of one loop: no other can use it."""
 
     @override
     def start(
@@ -57,15 +59,20 @@ class LoopSockets(HookSockets):
         return _Connection(self._loop.run(self._carry_out(action, done)))
 
     def close(self) -> None:
-        """End the event loop and its threads. What is in progress is dropped."""
+        """End the event loop. What is in progress is dropped."""
         self._loop.close()
-        self._lanes.close()
+
+    def _room_now(self) -> Semaphore:
+        running = asyncio.get_running_loop()
+        if self._room is None or self._room[0] is not running:
+            self._room = running, Semaphore(MOST_AT_ONCE)
+        return self._room[1]
 
     async def _carry_out(
         self, action: HttpGetAction | TcpSocketAction, done: Callable[[HookOutcome], None]
     ) -> None:
         try:
-            async with self._room:
+            async with self._room_now():
                 outcome = await self._outcome(action)
         except HookConnectionError as error:
             outcome = HookOutcome(str(error))

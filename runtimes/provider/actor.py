@@ -302,7 +302,8 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         self.later(self._rules.node_every, self._ask_node)
         value = outcome.value if isinstance(outcome, Returned) else outcome
         if isinstance(value, RuntimeNode):
-            self._memory.node, self._node_trouble = value, ""
+            self._memory.node.replace(value)
+            self._node_trouble = ""
         elif isinstance(value, Nonsense):
             self._node_trouble = value.sentence
         elif isinstance(value, ProviderFailure):
@@ -322,7 +323,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             trouble=self._trouble(),
             pods=listed(self._memory),
             containers=counted(self._memory),
-            node=self._memory.node,
+            node=self._memory.node.value,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from typing_extensions import override
 
-from kernel import Port
+from kernel import Port, Shared
 from messages.pod_runtime import Mark, PodsObserved, RunPod, RuntimeNode
 from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Seconds
@@ -76,7 +76,8 @@ class VirtualMemory:
     """Pods that are reported and that nobody knows, and since when. Infinite once that was said."""
     followers: dict[Port[PodsObserved], None] = field(default_factory=dict)
     """Who ever asked what pods there are: each life tells them."""
-    node: RuntimeNode | None = None
+    node: Shared[RuntimeNode | None] = field(default_factory=lambda: Shared(None))
+    """What the class said of the Node last, for who reports that on another thread."""
 
 
 class RuntimeContext(ProviderContext):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,7 +10,7 @@ from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, 
 from actors.volumes.token_requests import ask_of, token_request
 from kernel import SupervisorSpec, Threads, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
-from kube.calls.sender import HttpSender
+from kube.calls.sender import Sender
 from messages.pods import Pod
 from messages.tokens import TokenNeeded, TokensAre, WantTokens
 from tests.support.agent.joined_agent import NODE_NAME, Onlooker
@@ -37,12 +36,12 @@ ACCOUNT = {"kind": "ServiceAccount", "metadata": {"name": "shop"}}
 class Keeper:
     """A keeper of tokens that asks a real API server as its node, on the test's clock."""
 
-    def __init__(self, sender: HttpSender) -> None:
+    def __init__(self, sender: Sender) -> None:
         self.told: Probe[TokensAre] = Probe()
         calls, tokens = CallMemory(), TokenMemory()
 
         def make_calls() -> ApiCalls:
-            return ApiCalls(sender, lambda: ThreadPoolExecutor(4), calls, CallRules())
+            return ApiCalls(sender, calls, CallRules())
 
         def make_tokens() -> TokenKeeper:
             port = self.play.port(API_CALLS)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from typing_extensions import override
 
@@ -52,7 +51,7 @@ class CallFault:
         return request.verb is self.verb and self.part in request.path
 
 
-class Calls(StoreSender, Executor):
+class Calls(StoreSender):
     """Carries requests out, each a moment later, and tells what the agent is about to delete."""
 
     def __init__(self, store: ApiStore, outside: Outside, luck: random.Random) -> None:
@@ -78,15 +77,16 @@ class Calls(StoreSender, Executor):
                 request()
 
     @override
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def begin(
+        self, request: ApiRequest, deadline: Seconds, done: Callable[[SendResult], None]
+    ) -> None:
         after = self.slowness + self._luck.choice(LAGS)
-        request = partial(fn, *args, **kwargs)
+        arrive = partial(super().begin, request, deadline, done)
         if after:
-            self._under_way.append(request)
-            self._outside.later(after, partial(self._arrive, request))
+            self._under_way.append(arrive)
+            self._outside.later(after, partial(self._arrive, arrive))
         else:
-            request()
-        return Future()
+            arrive()
 
     def _arrive(self, request: Callable[[], object]) -> None:
         if request in self._under_way:
@@ -94,28 +94,24 @@ class Calls(StoreSender, Executor):
             request()
 
     @override
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """What was sent is under way, whatever becomes of who sent it."""
-
-    @override
-    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
+    def result(self, request: ApiRequest) -> SendResult:
         place = place_of(request.path)
         self.requests[f"{request.verb.name} {place.kind.plural if place else request.path}"] += 1
         fault = next((each for each in self.faults if each.is_about(request)), None)
         if fault is None or self.is_away:
-            return self._carried_out(request, deadline)
+            return self._carried_out(request)
         self.faults.remove(fault)
         if fault.has_effect:
-            self._carried_out(request, deadline)
+            self._carried_out(request)
         failure = failure_of(fault.failure)
         code = str(failure.status) if failure.status else NO_ANSWER
         return SendResult(outcome=failure, server=SERVER, user=NODE, codes=(code,))
 
-    def _carried_out(self, request: ApiRequest, deadline: Seconds) -> SendResult:
+    def _carried_out(self, request: ApiRequest) -> SendResult:
         self._look_at(request)
         self.is_at_work = True
         try:
-            return super().send(request, deadline)
+            return super().result(request)
         finally:
             self.is_at_work = False
 
@@ -161,7 +157,7 @@ class Cluster:
         if self.calls.is_away:
             streams.go_away(failure_of(FailureKind.UNREACHABLE))
         return ClusterEdges(
-            calls=lambda memory: ApiCalls(self.calls, lambda: self.calls, memory, CallRules()),
+            calls=lambda memory: ApiCalls(self.calls, memory, CallRules()),
             watches=lambda memory: StoreWatches(streams, memory),
             machine=MadeUpMachine(),
         )

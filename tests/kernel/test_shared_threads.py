@@ -12,6 +12,9 @@ from kernel import (
     EXIT_FAILED,
     EXIT_STOPPED,
     ActorSystem,
+    AnySpec,
+    Backoff,
+    OnExhausted,
     Restart,
     SharedThreads,
     SupervisorSpec,
@@ -29,22 +32,45 @@ LONG = Seconds(PATIENCE)
 class Systems:
     """Systems that share their threads. Each has a troupe with two players of the pool."""
 
-    def __init__(self) -> None:
-        self.threads = SharedThreads()
+    def __init__(self, **options: Any) -> None:
+        self.threads = SharedThreads(**options)
         self.threads.start()
         self.systems: list[ActorSystem] = []
 
-    def starts(self, **options: Any) -> tuple[ActorSystem, Troupe]:
+    def starts(self) -> tuple[ActorSystem, Troupe]:
         """Start one more system."""
         troupe = Troupe(PooledPlayer)
-        children = (troupe.child(WEB), troupe.child(LOG), *options.pop("more", ()))
-        spec = SupervisorSpec(name="root", children=children)
-        system = ActorSystem(spec, runtime=self.threads, **options)
+        system = self._started((troupe.child(WEB), troupe.child(LOG)))
+        assert {troupe.diary.next(), troupe.diary.next()} == {"web starts 1", "log starts 1"}
+        return system, troupe
+
+    def gets_stuck(self, times: int, gate: Gate) -> ActorSystem:
+        """Start one more system, in which so many actors get stuck at a gate."""
+        troupe = Troupe(PooledPlayer)
+        keys = [key(f"stuck/{number}") for number in range(times)]
+        system = self._started(
+            tuple(troupe.child(each, restart=Restart.TEMPORARY) for each in keys)
+        )
+        for each in keys:
+            system.address(each).tell(Do(action=gate))
+        return system
+
+    def fails_at_once(self) -> tuple[ActorSystem, Troupe]:
+        """Start one more system, in which one crash of an actor is too many, and soon over."""
+        troupe = Troupe(PooledPlayer)
+        child = troupe.child(WEB, on_exhausted=OnExhausted.ISOLATE)
+        soon = Backoff(initial=Seconds(0.01), cap=Seconds(0.01), jitter=Seconds(0.0))
+        system = self._started((child,), intensity=0, backoff=soon)
+        assert troupe.diary.next() == "web starts 1"
+        return system, troupe
+
+    def _started(self, children: tuple[AnySpec, ...], **options: Any) -> ActorSystem:
+        spec = SupervisorSpec(name="root", children=children, **options)
+        system = ActorSystem(spec, runtime=self.threads)
         system.start()
         assert system.wait_started(LONG)
         self.systems.append(system)
-        assert {troupe.diary.next(), troupe.diary.next()} == {"web starts 1", "log starts 1"}
-        return system, troupe
+        return system
 
     def end(self) -> None:
         """Stop all, and end the threads."""
@@ -96,36 +122,65 @@ def test_a_system_that_is_down_leaves_no_timer_behind(systems: Systems) -> None:
     one, _ = systems.starts()
     timers = one.control.timers
     before = len(timers)
-    two, of_two = systems.starts()
+    two, of_two = systems.fails_at_once()
     two.address(WEB).tell(crash())
     assert of_two.diary.next() == "web starts 2"
-    assert len(timers) > before
+    two.address(WEB).tell(after(3600.0, "too late"))
+    two.fence(two.address(WEB))
+    # That, and when the actor counts as healthy again.
+    eventually(lambda: len(timers) == before + 2)
     two.stop()
     assert two.wait(LONG) == EXIT_STOPPED
     assert len(timers) == before
 
 
-def test_handlers_that_hang_count_at_their_own_system(systems: Systems) -> None:
+@pytest.fixture
+def hasty() -> Iterator[Systems]:
+    """Return systems of which a turn may take no longer than a moment."""
+    systems = Systems(hang_limit=Seconds(0.05))
+    yield systems
+    systems.end()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
     gate = Gate()
-    one, _ = systems.starts(hang_limit=Seconds(0.05))
-    two, of_two = systems.starts(hang_limit=Seconds(0.05))
-    troupe = Troupe(PooledPlayer)
-    keys = [key(f"stuck/{number}") for number in range(9)]
-    children = tuple(troupe.child(each, restart=Restart.TEMPORARY) for each in keys)
-    stuck = ActorSystem(
-        SupervisorSpec(name="root", children=children),
-        runtime=systems.threads,
-        hang_limit=Seconds(0.05),
-    )
-    stuck.start()
-    assert stuck.wait_started(LONG)
-    for each in keys:
-        stuck.address(each).tell(Do(action=gate))
-    assert stuck.wait(LONG) == EXIT_FAILED
-    two.address(LOG).tell(Say(word="well"))
-    assert of_two.diary.next() == "log hears well"
-    assert one.wait(Seconds(0.0)) is None
+    yield gate
     gate.open()
+
+
+def test_the_ninth_handler_of_a_system_that_hangs_ends_that_system_alone(
+    hasty: Systems, gate: Gate
+) -> None:
+    one, of_one = hasty.starts()
+    eight = hasty.gets_stuck(8, gate)
+    nine = hasty.gets_stuck(9, gate)
+    assert nine.wait(LONG) == EXIT_FAILED
+    eventually(lambda: not any(each.state == "running" for each in eight.describe()[1:]))
+    one.address(LOG).tell(Say(word="well"))
+    assert of_one.diary.next() == "log hears well"
+    assert one.wait(Seconds(0.0)) is None
+    assert eight.wait(Seconds(0.0)) is None
+
+
+def test_the_sixty_fourth_handler_of_a_process_that_hangs_ends_all_its_systems(
+    hasty: Systems, gate: Gate
+) -> None:
+    well, _ = hasty.starts()
+    stopped, _ = hasty.starts()
+    stopped.stop()
+    assert stopped.wait(LONG) == EXIT_STOPPED
+    stuck = [hasty.gets_stuck(8, gate) for _ in range(7)]
+    stuck.append(hasty.gets_stuck(7, gate))
+    eventually(lambda: threads_of_pool() == 63 + 2)
+    assert well.wait(Seconds(0.0)) is None
+    stuck.append(hasty.gets_stuck(1, gate))
+    assert [each.wait(LONG) for each in (well, *stuck)] == [EXIT_FAILED] * 10
+
+
+def threads_of_pool() -> int:
+    """Return how many threads of pools there are, those that were given up among them."""
+    return sum(name.startswith("pool-") for name in kernel_threads())
 
 
 def test_systems_that_share_threads_share_their_clock() -> None:

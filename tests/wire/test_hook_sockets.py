@@ -12,7 +12,7 @@ from typing import Self
 import pytest
 import trustme
 
-from actors.probes.names import MOST_LOOKUPS, LookUp, system_look_up
+from actors.probes.names import MOST_LOOKUPS, LookUp, look_up_lanes, system_look_up
 from kernel import InFlight
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from runtimes.lifecycle_hooks.outcomes import HookOutcome
@@ -34,7 +34,8 @@ class Hooks:
     """Carries hooks out, one after the other."""
 
     def __init__(self, look_up: LookUp = system_look_up) -> None:
-        self.sockets = LoopSockets(look_up)
+        self.lanes = look_up_lanes("hooks")
+        self.sockets = LoopSockets(self.lanes, look_up)
         self.told: Probe[HookOutcome] = Probe()
 
     def begin(self, action: HttpGetAction | TcpSocketAction) -> InFlight:
@@ -48,7 +49,7 @@ class Hooks:
 @pytest.fixture
 def hooks() -> Iterator[Hooks]:
     made = Hooks()
-    with closing(made.sockets):
+    with closing(made.lanes), closing(made.sockets):
         yield made
 
 
@@ -320,7 +321,11 @@ def test_hooks_that_are_given_up_while_a_name_server_is_silent_hold_up_no_other(
         return ("127.0.0.1",)
 
     hooks = Hooks(look_up)
-    with closing(hooks.sockets), closing(socket.create_server(("127.0.0.1", 0))) as listener:
+    with (
+        closing(hooks.lanes),
+        closing(hooks.sockets),
+        closing(socket.create_server(("127.0.0.1", 0))) as listener,
+    ):
         port = listener.getsockname()[1]
         silent = TcpSocketAction(host="silent.example", port=port)
         begun = [hooks.begin(silent) for _ in range(MOST_LOOKUPS)]

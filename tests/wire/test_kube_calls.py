@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
+from structlog.testing import capture_logs
+from typing_extensions import override
 
 from kernel import ChildSpec, SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
@@ -23,6 +26,7 @@ from messages.api import (
     Retry,
     Verb,
 )
+from messages.units import Seconds
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import live_stage
 from tests.support.kube.calls_wire import (
@@ -36,8 +40,10 @@ from tests.support.kube.calls_wire import (
     failed,
     reason,
     send,
+    senders,
 )
 from tests.support.kube.kubeconfigs import CANARY, TOKEN
+from tests.support.patience import PATIENCE
 from tests.support.wire.http2_server import Exchange, Http2Server
 from tests.support.wire.proxy import Http1, serving
 
@@ -93,7 +99,7 @@ def test_a_client_certificate_says_who_asks(sender_for: MakeSender) -> None:
         assert "authorization" not in seen.headers
 
 
-def test_many_threads_share_few_connections(sender_for: MakeSender) -> None:
+def test_many_requests_at_once_share_one_connection(sender_for: MakeSender) -> None:
     with Http2Server(answering(200)) as server:
         sender = sender_for(access_to(server))
         send(sender)
@@ -107,7 +113,7 @@ def test_a_server_that_speaks_only_http_1_is_no_trouble(sender_for: MakeSender) 
     with serving(Http1) as (host, _):
         sender = sender_for(Access(server=f"http://{host}", user="n1"))
         assert send(sender).outcome == {"metadata": {"name": "by-http-1.1"}}
-        sender.close()
+        sender.let_go()
 
 
 # --- what rotates ------------------------------------------------------------------------------------
@@ -137,31 +143,22 @@ def test_a_401_that_stays_is_answered_after_one_more_try(sender_for: MakeSender)
         assert failed(sent).retry is Retry.AFTER_DELAY
 
 
-def test_another_token_needs_no_other_connection(sender_for: MakeSender) -> None:
-    with Http2Server(answering(200)) as server:
-        sender = sender_for(access_to(server, "first"))
-        send(sender)
-        assert isinstance(sender.credentials, GivenCredentials)
-        sender.credentials.accesses = [access_to(server, "second")]
-        send(sender)
-        assert [seen.headers["authorization"] for seen in server.requests] == [
-            "Bearer first",
-            "Bearer second",
-        ]
-        assert server.connections_accepted == 1
-
-
 def test_another_certificate_needs_another_connection_and_the_old_one_ends(
     sender_for: MakeSender,
 ) -> None:
-    with Http2Server(answering(200)) as server:
+    is_refused = threading.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        refused = is_refused.is_set() and exchange.client_common_name == "n1"
+        await exchange.respond(401 if refused else 200, json.dumps(WEB).encode())
+
+    with Http2Server(handler) as server:
         first, second = (server.issue_client_identity(name) for name in ("n1", "n2"))
-        sender = sender_for(access_to(server, identity=first))
+        sender = sender_for(access_to(server, identity=first), access_to(server, identity=second))
         send(sender)
-        assert isinstance(sender.credentials, GivenCredentials)
-        sender.credentials.accesses = [access_to(server, identity=second)]
-        send(sender)
-        assert [seen.client_common_name for seen in server.requests] == ["n1", "n2"]
+        is_refused.set()
+        assert send(sender).codes == ("401", "200")
+        assert [seen.client_common_name for seen in server.requests] == ["n1", "n1", "n2"]
         assert server.connections_accepted == 2
         server.wait_until(lambda: server.open_connections == 1)
 
@@ -267,10 +264,10 @@ def test_an_answer_of_the_largest_size_is_read(sender_for: MakeSender) -> None:
         assert sent.outcome == {"metadata": {"name": name.decode()}}
 
 
-# --- the actor, its threads and the server -----------------------------------------------------------
+# --- the actor, the loop and the server --------------------------------------------------------------
 
 
-def test_an_actor_calls_and_is_answered_over_real_threads(sender_for: MakeSender) -> None:
+def test_an_actor_calls_and_is_answered_over_the_wire(sender_for: MakeSender) -> None:
     release = threading.Event()
 
     async def handler(exchange: Exchange) -> None:
@@ -281,9 +278,7 @@ def test_an_actor_calls_and_is_answered_over_real_threads(sender_for: MakeSender
         sender = sender_for(access_to(server))
         child = ChildSpec(
             key=API_CALLS,
-            factory=lambda: ApiCalls(
-                sender, lambda: ThreadPoolExecutor(8), CallMemory(), CallRules(qps=0.0)
-            ),
+            factory=lambda: ApiCalls(sender, CallMemory(), CallRules(qps=0.0)),
         )
         caller: Probe[ApiAnswered] = Probe()
         with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
@@ -295,11 +290,67 @@ def test_an_actor_calls_and_is_answered_over_real_threads(sender_for: MakeSender
     assert {a.request.path: a.outcome for a in answers} == named
 
 
-def test_a_client_can_be_closed_twice(sender_for: MakeSender) -> None:
-    with Http2Server(answering(200)) as server:
+def test_a_bug_in_sending_is_an_answer_that_shows_nothing_and_the_others_go_on(
+    sender_for: MakeSender,
+) -> None:
+    with Http2Server(answering(200)) as server, capture_logs() as logs:
         sender = sender_for(access_to(server))
-        send(sender)
-        sender.close()
-        sender.close()
+        bug = ApiRequest(verb=Verb.CREATE, path="/api/v1/nodes", body={"a": {CANARY}})
+        sent = failed(sender.send(bug, Seconds(PATIENCE)))
+        assert CANARY not in repr(sent) + repr(logs)
+        assert (sent.kind, sent.sentence) == (
+            FailureKind.LOST,
+            "cannot create node: a bug in the agent: TypeError",
+        )
+        assert send(sender).outcome == WEB
+
+
+def test_a_request_is_lost_that_is_under_way_when_the_loop_ends() -> None:
+    async def handler(exchange: Exchange) -> None:
+        await exchange.closed()
+
+    told: queue.SimpleQueue[SendResult] = queue.SimpleQueue()
+    with Http2Server(handler) as server:
+        with senders() as sender_for:
+            sender_for(access_to(server)).begin(POD, Seconds(PATIENCE), told.put)
+            server.wait_until(lambda: len(server.requests) == 1)
+        assert failed(told.get(timeout=PATIENCE)).kind is FailureKind.LOST
+
+
+def test_senders_with_the_same_server_share_a_connection_until_the_last_of_them_is_gone(
+    sender_for: MakeSender,
+) -> None:
+    with Http2Server(answering(200)) as server:
+        one = sender_for(access_to(server, "one"))
+        two = sender_for(access_to(server, "two"))
+        assert {send(each).codes for each in (one, two)} == {("200",)}
+        assert server.connections_accepted == 1
+        one.let_go()
+        assert send(two).codes == ("200",)
+        assert server.connections_accepted == 1
+        two.let_go()
         server.wait_until(lambda: server.open_connections == 0)
-        assert send(sender).codes == ("200",)
+        assert send(sender_for(access_to(server))).codes == ("200",)
+
+
+class HangingCredentials(GivenCredentials):
+    """Reading them takes as long as the test wants."""
+
+    def __init__(self, *accesses: Access) -> None:
+        super().__init__(*accesses)
+        self.released = threading.Event()
+
+    @override
+    def access(self) -> Access:
+        self.released.wait(PATIENCE)
+        return super().access()
+
+
+def test_credentials_that_hang_are_waited_for_until_the_deadline_and_by_nobody_else() -> None:
+    with Http2Server(answering(200)) as server:
+        hanging = HangingCredentials(access_to(server))
+        with senders(hanging) as stuck_for, senders() as sender_for:
+            late = stuck_for().send(POD, Seconds(0.2))
+            assert failed(late).kind is FailureKind.TIMEOUT
+            assert send(sender_for(access_to(server))).outcome == WEB
+            hanging.released.set()

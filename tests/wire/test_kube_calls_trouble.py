@@ -13,18 +13,14 @@ import pytest
 import trustme
 from pyreqwest.exceptions import PyreqwestError
 
-from kube.calls.sender import HttpSender
 from kube.clients import base_url, streaming_client
 from kube.credentials.access import Access
 from kube.errors import error_of_transport
 from messages.api import (
     ApiFailure,
-    ApiRequest,
     FailureKind,
     Retry,
-    Verb,
 )
-from messages.units import Seconds
 from tests.support.kube.calls_wire import (
     AGENT,
     POD,
@@ -36,6 +32,7 @@ from tests.support.kube.calls_wire import (
     failed,
     reason,
     send,
+    senders,
 )
 from tests.support.kube.kubeconfigs import CANARY
 from tests.support.wire.http2_server import Exchange, Handler, Http2Server
@@ -135,7 +132,8 @@ def test_a_name_that_is_none(sender_for: MakeSender) -> None:
 
 
 def test_credentials_that_cannot_be_read_are_an_answer() -> None:
-    sent = send(HttpSender(NoCredentials(), AGENT))
+    with senders(NoCredentials()) as sender_for:
+        sent = send(sender_for())
     assert failed(sent) == ApiFailure(
         kind=FailureKind.CREDENTIALS,
         retry=Retry.AFTER_DELAY,
@@ -276,22 +274,19 @@ def test_an_address_that_is_none(sender_for: MakeSender) -> None:
     assert reason(sent) == "the server's URL cannot be used"
 
 
-def test_a_body_that_json_cannot_say_is_a_bug(sender_for: MakeSender) -> None:
-    request = ApiRequest(verb=Verb.CREATE, path="/api/v1/nodes", body={"a": {1, 2}})
-    with pytest.raises(TypeError, match=r"^set is nothing that JSON can say$"):
-        sender_for(Access(server="https://127.0.0.1:1", user="n1")).send(request, Seconds(1.0))
-
-
 SCRIPT = """
+import asyncio
 import sys
 from pathlib import Path
 from kube.credentials.access import Access, CredentialsError
-from kube.clients import sync_client
+from kube.clients import call_client
 
 server, ca = sys.argv[1:]
 access = Access(server=server, user="n1", ca=Path(ca).read_bytes() if ca else None)
+async def fetched():
+    return await call_client(access, "actorlet/1").get(server).build().send()
 try:
-    print(sync_client(access, "actorlet/1").get(server).build().send().status)
+    print(asyncio.run(fetched()).status)
 except CredentialsError as error:
     print(error)
 """
@@ -330,7 +325,7 @@ def test_a_proxy_joins_us_to_the_server(sender_for: MakeSender) -> None:
         sender = sender_for(access_to(server, proxy=f"http://me:{CANARY}@{proxy}"))
         assert send(sender).codes == ("200",)
         assert [target for target, _ in seen] == [f"127.0.0.1:{server.port}"]
-        sender.close()
+        sender.let_go()
 
 
 def test_a_proxy_that_wants_to_know_who_we_are(sender_for: MakeSender) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import trustme
 
-from actors.probes.names import MOST_NAMES, HostNames
+from actors.probes.names import MOST_NAMES, HostNames, look_up_lanes
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
@@ -163,12 +163,14 @@ def test_more_names_than_are_remembered_are_looked_up_anew() -> None:
         return ()
 
     landed = threading.Semaphore(0)
-    names = HostNames(landed.release, look_up)
+    lanes = look_up_lanes("probe")
+    names = HostNames(landed.release, lanes, look_up)
     for host in (*(f"h{each}" for each in range(MOST_NAMES)), "one more", "h0"):
         assert names.find(host, Seconds(0.0)) is None
         assert landed.acquire(timeout=PATIENCE)
         assert [found.why for _, found in names.take(Seconds(0.0))] == ["no such host"]
     assert looked_up.count("h0") == 2
+    lanes.close()
 
 
 def test_a_name_server_that_hangs_ends_the_attempt_and_nobody_elses() -> None:

@@ -7,9 +7,10 @@ import gc
 import pytest
 from typing_extensions import override
 
+from kube.api_connections import ApiConnections
 from kube.streams.rules import WatchRules
 from messages.units import Seconds
-from messages.watches import WatchFact, WatchRecovered
+from messages.watches import ObjectsAre, WatchFact, WatchRecovered
 from tests.support.kernel.probe import Probe
 from tests.support.kube.watch_stage import (
     EMPTY,
@@ -18,7 +19,9 @@ from tests.support.kube.watch_stage import (
     Held,
     Script,
     Tokens,
+    event_line,
     quick_rules,
+    secret,
     secret_targets,
     stream,
     watch_stage,
@@ -132,3 +135,36 @@ def test_what_is_told_is_not_kept() -> None:
         assert [
             each for each in gc.get_objects() if isinstance(each, dict) and "c4nary" in each
         ] == []
+
+
+class Counting:
+    """Answers lists, and knows how many it was asked for at the same time."""
+
+    def __init__(self) -> None:
+        self.present = self.most = 0
+
+    async def __call__(self, exchange: Exchange) -> None:
+        self.present += 1
+        self.most = max(self.most, self.present)
+        await EMPTY(exchange)
+        self.present -= 1
+
+
+def test_agents_of_a_process_share_connections_and_limits_and_one_that_ends_cuts_no_other() -> None:
+    lists, feed = Counting(), Feed()
+    connections = ApiConnections(quick_rules(most_pending_requests=1))
+    with Http2Server(Script([lists], [feed])) as server:
+        credentials = Tokens(server)
+        with watch_stage(credentials, connections=connections) as stays:
+            stays.watch(WEB)
+            stays.wait_until_open(1)
+            with watch_stage(credentials, connections=connections) as ends:
+                ends.watch(*secret_targets(20))
+                ends.wait_until_open(20)
+                assert lists.most == server.connections_accepted == 1
+            server.wait_until(lambda: server.open_streams == 1)
+            assert isinstance(stays.probe.next(), ObjectsAre)
+            feed.send(event_line("ADDED", secret("web", "11")))
+            stays.next_change()
+            assert stays.described().reconnects == {}
+        connections.close()

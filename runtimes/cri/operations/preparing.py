@@ -56,7 +56,7 @@ def prepared(
     )
     mounts = container_mounts(pod, request.container, request.attempt, node, given)
     turn = f"{pod.uid}/{request.container.get('name')}"
-    work = partial(carry_out, mounts.tasks, around.mounts)
+    work = partial(carry_out, mounts.tasks, context.mounts)
     trouble = yield from on_disk(work, turn=turn, waits=False)
     if trouble:
         raise ConfigRefusedError(trouble, kind=RuntimeFailureKind.CONFIG)

@@ -45,7 +45,7 @@ def calls(runtime: Runtime) -> Iterator[CallsStage]:
 @pytest.fixture
 def held() -> Iterator[CallsStage]:
     with calls_stage() as calls:
-        calls.threads.is_held = True
+        calls.sender.is_held = True
         yield calls
 
 
@@ -81,13 +81,6 @@ def test_a_refusal_is_an_answer_like_any_other(calls: CallsStage) -> None:
 def test_calls_are_sent_in_the_order_in_which_they_were_told(calls: CallsStage) -> None:
     calls.calls(A, B, C)
     assert calls.sender.drain() == ["list pods", "list secrets", "list configmaps"]
-
-
-def test_a_bug_in_sending_is_an_answer_and_the_others_go_on(calls: CallsStage) -> None:
-    calls.sender.outcomes.append(RuntimeError("a bug"))
-    calls.calls(A, B)
-    assert sorted(calls.heard()) == ["/api/v1/pods: lost", "/api/v1/secrets: ok"]
-    assert calls.play.describe()["api-calls"].restarts == 0
 
 
 # --- how fast ----------------------------------------------------------------------------------------
@@ -135,8 +128,8 @@ def test_a_lease_overtakes_what_waits_for_a_token(slow: CallsStage) -> None:
 
 def test_events_have_a_limit_of_their_own_and_go_last(held: CallsStage) -> None:
     held.calls(*(post_event() for _ in range(7)), A, B)
-    held.works(6)
-    held.works(3)
+    held.answers(6)
+    held.answers(3)
     assert held.sender.drain()[6:] == ["list pods", "list secrets", "create event default"]
 
 
@@ -150,18 +143,18 @@ def test_calls_that_wait_for_a_token_hold_up_no_event_and_events_no_call() -> No
         assert sorted(slow.sender.drain()) == ["create event default", "list secrets"]
 
 
-def test_a_lease_finds_a_free_thread_when_all_others_hang(held: CallsStage) -> None:
+def test_a_lease_is_sent_at_once_when_all_others_hang(held: CallsStage) -> None:
     held.calls(*(create_pod(f"web-{number}") for number in range(20)))
-    assert len(held.threads.held) == 6
+    assert len(held.sender.held) == 6
     held.calls(renew_lease())
-    assert len(held.threads.held) == 7
+    assert len(held.sender.held) == 7
     assert held.described().in_flight == 7
     assert held.described().waiting == 14
 
 
-def test_a_thread_that_is_back_takes_the_next_call(held: CallsStage) -> None:
+def test_an_answer_makes_room_for_the_next_call(held: CallsStage) -> None:
     held.calls(*(create_pod(f"web-{number}") for number in range(7)))
-    held.works()
+    held.answers()
     assert held.heard() == ["/api/v1/namespaces/default/pods: ok"]
     assert held.described().in_flight == 6
     assert held.described().waiting == 0
@@ -170,7 +163,7 @@ def test_a_thread_that_is_back_takes_the_next_call(held: CallsStage) -> None:
 # --- deadlines ---------------------------------------------------------------------------------------
 
 
-def test_a_call_whose_thread_does_not_come_back_is_answered_in_its_place(
+def test_a_call_that_nobody_answers_is_answered_in_its_time(
     held: CallsStage,
 ) -> None:
     held.calls(A, deadline=10.0)
@@ -179,9 +172,9 @@ def test_a_call_whose_thread_does_not_come_back_is_answered_in_its_place(
     held.play.advance(0.1)
     assert held.heard() == ["/api/v1/pods: timeout"]
 
-    # What the thread brings when it comes is for nobody, and the thread is free again.
+    # An answer that comes after that is for nobody, and makes room.
     assert held.described().in_flight == 1
-    held.works()
+    held.answers()
     assert held.heard() == []
     assert held.described().in_flight == 0
 
@@ -204,8 +197,8 @@ def test_nothing_is_left_of_a_call_that_was_answered() -> None:
 def test_an_answer_that_comes_just_before_its_time_is_over_is_the_answer(held: CallsStage) -> None:
     held.calls(A, B, deadline=10.0)
 
-    # The thread is back and the time is over before the actor has looked at either.
-    held.threads.work_one()
+    # The answer is there and the time is over before the actor has looked at either.
+    held.sender.answer_one()
     held.play.clock.move(Seconds(11.0))
     held.play.settle()
 
@@ -230,31 +223,24 @@ def test_after_a_crash_every_open_call_is_lost_and_answered_once(held: CallsStag
     requests = [get(f"/api/v1/pods/{number}") for number in range(7)]
     held.play.tell(API_CALLS, CallApi(request=A, reply_to=_Poison()))
     held.calls(*requests)
-    held.works()
+    held.answers()
     held.play.advance(1.0)
 
     assert held.heard() == [f"/api/v1/pods/{number}: lost" for number in range(7)]
 
-    # Their threads come back to nobody; new calls go their way.
-    held.threads.is_held = False
-    held.works(5)
+    # Their answers are for nobody; new calls go their way.
+    held.sender.is_held = False
+    held.answers(5)
     assert held.heard() == []
     held.calls(A)
     assert held.heard() == ["/api/v1/pods: ok"]
     assert held.play.describe()["api-calls"].restarts == 1
 
 
-def test_each_life_gives_its_threads_back(calls: CallsStage) -> None:
-    calls.play.tell(API_CALLS, CallApi(request=A, reply_to=_Poison()))
-    calls.play.advance(1.0)
-    assert calls.threads.shutdowns == 1
-
-
 def test_who_still_waits_when_the_agent_stops_is_told(held: CallsStage) -> None:
     held.calls(*(get(f"/api/v1/pods/{number}") for number in range(8)))
     held.play.stop()
     assert held.heard() == [f"/api/v1/pods/{number}: lost" for number in range(8)]
-    assert held.threads.shutdowns == 1
 
 
 # --- what people see ---------------------------------------------------------------------------------
@@ -379,7 +365,7 @@ def test_a_missing_object_is_nothing_to_log(calls: CallsStage, logs: Logs) -> No
 def test_the_body_of_a_request_is_in_no_line_and_no_answer(calls: CallsStage, logs: Logs) -> None:
     body = {"metadata": {"name": "web"}, "spec": {"env": "canary"}}
     request = ApiRequest(verb=Verb.CREATE, path="/api/v1/namespaces/default/pods", body=body)
-    calls.sender.outcomes.append(RuntimeError("a bug"))
+    calls.sender.outcomes.append(error(FailureKind.REFUSED, 400))
     calls.play.tell(
         API_CALLS, CallApi(request=request, reply_to=calls.caller, deadline=Seconds(1.0))
     )

@@ -19,7 +19,6 @@ from messages.container_runtime import (
 from messages.node import RuntimeHasNews
 from messages.pod_runtime import ContainerState
 from messages.units import Seconds
-from runtimes.cri.health import node_of
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 from tests.support.cri.cri_stage import CriStage, cri_pod, cri_stage
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, NEVER, Fault
@@ -79,7 +78,7 @@ def test_a_runtime_that_starts_anew_does_not_make_the_node_unready() -> None:
             stage.wire.go_away()
             stage.play.advance(2.0)
             assert stage.described().trouble == "connect: no such file or directory"
-            assert node_of(stage.memory).troubles == {}
+            assert stage.memory.shown_node.value.troubles == {}
             stage.wire.come_back()
             stage.play.advance(28.0)
         stage.play.advance(60.0)
@@ -94,23 +93,23 @@ def test_the_node_is_unready_half_a_minute_after_its_runtime_went_and_ready_at_o
         stage.parts.news.drain()
         stage.wire.go_away()
         stage.play.advance(29.0)
-        assert node_of(stage.memory).troubles == {}
+        assert stage.memory.shown_node.value.troubles == {}
         assert stage.parts.news.drain() == []
         stage.crash()
         stage.play.advance(12.0)
         down = "container runtime is down: connect: no such file or directory"
-        assert node_of(stage.memory).troubles == {"Ready": down}
+        assert stage.memory.shown_node.value.troubles == {"Ready": down}
         assert stage.parts.news.drain() == [RuntimeHasNews()]
         stage.wire.come_back()
         stage.play.advance(0.5)
-        assert node_of(stage.memory).troubles == {}
+        assert stage.memory.shown_node.value.troubles == {}
         assert stage.parts.news.drain() == [RuntimeHasNews()]
 
 
 def test_the_node_is_unready_at_once_if_its_runtime_was_never_there() -> None:
     with cri_stage(prepare=lambda stage: stage.wire.go_away()) as stage:
         stage.play.advance(1.0)
-        assert "Ready" in node_of(stage.memory).troubles
+        assert "Ready" in stage.memory.shown_node.value.troubles
         stage.play.advance(60.0)
         assert len(stage.parts.news.drain()) == 1
 

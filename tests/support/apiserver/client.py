@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Self
 
+from pyreqwest.client import SyncClient, SyncClientBuilder
 from pyreqwest.request import SyncRequestBuilder
 from pyreqwest.response import SyncResponse
 from typing_extensions import override
 
-from kube.clients import base_url, sync_client
+from kube.clients import base_url
 from kube.credentials.access import Access
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
@@ -28,7 +29,7 @@ class ApiClient(AdminApi):
 
     def __init__(self, access: Access) -> None:
         self._access = access
-        self._client = sync_client(access, "actorlet-tests")
+        self._client = _client(access)
 
     def __enter__(self) -> Self:
         return self
@@ -94,3 +95,12 @@ def _events(response: SyncResponse) -> Iterator[JsonObject]:
     while (chunk := response.body_reader.read_chunk()) is not None:
         *lines, rest = (rest + bytes(chunk)).split(b"\n")
         yield from map(json.loads, lines)
+
+
+def _client(access: Access) -> SyncClient:
+    builder = SyncClientBuilder().user_agent("actorlet-tests").no_proxy().http2(enable=True)
+    if access.ca is not None:
+        builder = builder.add_root_certificate_pem(access.ca)
+    if access.identity is not None:
+        builder = builder.identity_pem(access.identity)
+    return builder.danger_accept_invalid_certs(enable=not access.verify).build()

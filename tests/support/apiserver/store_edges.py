@@ -15,7 +15,7 @@ from typing_extensions import override
 from kernel import PooledActor
 from kube.calls.request_info import attempt_of
 from kube.calls.sender import NO_ANSWER, Sender, SendResult
-from kube.streams.actor import WatchError, WatchesOwnMessage, WatchLoopEnded
+from kube.streams.actor import KeeperEnded, WatchError, WatchesOwnMessage
 from kube.streams.memory import WatchMemory
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.pods import JsonObject, Pod
@@ -52,7 +52,13 @@ class StoreSender(Sender):
         """What no agent may do."""
 
     @override
-    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
+    def begin(
+        self, request: ApiRequest, deadline: Seconds, done: Callable[[SendResult], None]
+    ) -> None:
+        done(self.result(request))
+
+    def result(self, request: ApiRequest) -> SendResult:
+        """Carry ``request`` out, and return what came of it."""
         if self.is_away:
             return self._sent(failure_of(FailureKind.UNREACHABLE))
         place = place_of(request.path)
@@ -122,7 +128,7 @@ class StoreWatches(PooledActor[WatchesOwnMessage]):
                         watches=(), connections=1, streams=streams, reconnects={}, requests={}
                     )
                 )
-            case WatchLoopEnded():
+            case KeeperEnded():
                 raise WatchError
             case _:
                 assert_never(message)

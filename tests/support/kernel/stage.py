@@ -51,7 +51,6 @@ class Stage:
         runtime: Runtime | None = None,
         *,
         live: bool = False,
-        hang_limit: Seconds = Seconds(10.0),
     ) -> None:
         self.clock = ManualClock()
         self.runtime = runtime or Steps()
@@ -59,7 +58,6 @@ class Stage:
             spec,
             clock=SystemClock() if live else self.clock,
             runtime=self.runtime,
-            hang_limit=hang_limit,
         )
         self.endings: list[Ended] = []
         self.system.observe_endings(self.endings.append)
@@ -214,7 +212,7 @@ def stage_of(
 @contextmanager
 def live_stage(spec: SupervisorSpec, hang_limit: Seconds = Seconds(10.0)) -> Iterator[Stage]:
     """Start a stage on real threads and the machine's clock, and stop it in any case."""
-    play = Stage(spec, Threads(), live=True, hang_limit=hang_limit)
+    play = Stage(spec, Threads(hang_limit=hang_limit), live=True)
     play.system.start()
     try:
         yield play

@@ -1,13 +1,11 @@
-"""ApiCalls on a stage: its sender does as the test says, its threads work when the test says."""
+"""ApiCalls on a stage: its sender does as the test says, and answers when the test says."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from typing_extensions import override
 
@@ -41,11 +39,14 @@ class ScriptedSender(Sender):
     """Answers with what ``outcomes`` says next, else with an empty object; keeps what it sent."""
 
     def __init__(self) -> None:
-        self.outcomes: deque[JsonObject | ApiError | Exception] = deque()
+        self.outcomes: deque[JsonObject | ApiError] = deque()
         self.sent: list[str] = []
         """What was attempted, in order."""
         self.unreadable = ""
         """Why the credentials cannot be read again."""
+        self.is_held = False
+        """Requests are under way until the test has them answered."""
+        self.held: deque[Callable[[], None]] = deque()
 
     @property
     @override
@@ -53,7 +54,23 @@ class ScriptedSender(Sender):
         return self.unreadable
 
     @override
-    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
+    def begin(
+        self, request: ApiRequest, deadline: Seconds, done: Callable[[SendResult], None]
+    ) -> None:
+        answer = partial(self._answer, request, done)
+        if self.is_held:
+            self.held.append(answer)
+        else:
+            answer()
+
+    def answer_one(self) -> None:
+        """Answer what is under way for longest."""
+        self.held.popleft()()
+
+    def _answer(self, request: ApiRequest, done: Callable[[SendResult], None]) -> None:
+        done(self._result(request))
+
+    def _result(self, request: ApiRequest) -> SendResult:
         attempt = attempt_of(request)
         self.sent.append(attempt)
         outcome = self.outcomes.popleft() if self.outcomes else {}
@@ -61,8 +78,6 @@ class ScriptedSender(Sender):
             code = str(outcome.status) if outcome.status else NO_ANSWER
             failure = outcome.failure(attempt, ACCESS)
             return SendResult(outcome=failure, server=SERVER, user=USER, codes=(code,))
-        if isinstance(outcome, Exception):
-            raise outcome
         return SendResult(outcome=outcome, server=SERVER, user=USER, codes=("200",))
 
     def drain(self) -> list[str]:
@@ -71,41 +86,12 @@ class ScriptedSender(Sender):
         return sent
 
 
-class HandWorked(Executor):
-    """An executor whose work is done at once, or when the test says so."""
-
-    def __init__(self) -> None:
-        self.is_held = False
-        self.held: deque[Callable[[], object]] = deque()
-        self.shutdowns = 0
-
-    @override
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        work = partial(fn, *args, **kwargs)
-        if self.is_held:
-            self.held.append(work)
-        else:
-            work()
-        return Future()
-
-    @override
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self.shutdowns += 1
-
-    def work_one(self) -> None:
-        """Do what waits longest."""
-        self.held.popleft()()
-
-
 class CallsStage:
     """The stage, and everything around the actor."""
 
-    def __init__(
-        self, play: Stage, sender: ScriptedSender, threads: HandWorked, memory: CallMemory
-    ) -> None:
+    def __init__(self, play: Stage, sender: ScriptedSender, memory: CallMemory) -> None:
         self.play = play
         self.sender = sender
-        self.threads = threads
         self.memory = memory
         self.caller: Probe[ApiAnswered] = Probe()
 
@@ -123,10 +109,10 @@ class CallsStage:
         """Return what the caller heard since the last call: ``/api/v1/pods: ok``."""
         return [f"{answer.request.path}: {_word(answer.outcome)}" for answer in self.caller.drain()]
 
-    def works(self, times: int = 1) -> None:
-        """Let so many threads come back."""
+    def answers(self, times: int = 1) -> None:
+        """Let so many requests be answered."""
         for _ in range(times):
-            self.threads.work_one()
+            self.sender.answer_one()
         self.play.settle()
 
     def described(self) -> CallsDescribed:
@@ -140,11 +126,11 @@ def calls_stage(
     rules: CallRules | None = None, runtime: Runtime | None = None
 ) -> Iterator[CallsStage]:
     """Start ApiCalls without a limit, unless ``rules`` set one; stop it whatever happens."""
-    sender, threads, memory = ScriptedSender(), HandWorked(), CallMemory()
+    sender, memory = ScriptedSender(), CallMemory()
     rules = rules or CallRules(qps=0.0)
-    calls = (API_CALLS, lambda _play: ApiCalls(sender, lambda: threads, memory, rules))
+    calls = (API_CALLS, lambda _play: ApiCalls(sender, memory, rules))
     with stage_of(calls, runtime=runtime) as play:
-        yield CallsStage(play, sender, threads, memory)
+        yield CallsStage(play, sender, memory)
 
 
 def get(path: str) -> ApiRequest:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import queue
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from typing_extensions import override
 
-from kube.calls.sender import HttpSender, SendResult
+from kube.api_loop import ApiLoop
+from kube.calls.sender import CallClients, HttpSender, Sender, SendResult
 from kube.credentials.access import Access, Credentials, CredentialsError
+from kube.shared_credentials import SharedCredentials
 from messages.api import (
     ApiFailure,
     ApiRequest,
@@ -62,25 +65,57 @@ class NoCredentials(Credentials):
         raise NotImplementedError
 
 
-class MakeSender(Protocol):
-    """Makes a sender that is closed at the end of the test."""
+class WireSender(Sender):
+    """A sender of the product, which may be asked and waited for, and let go."""
 
-    def __call__(self, *accesses: Access, largest_answer: int = 1 << 20) -> HttpSender:
+    def __init__(self, sender: HttpSender, loop: ApiLoop) -> None:
+        self._sender: HttpSender | None = sender
+        self._loop = loop
+
+    @override
+    def begin(
+        self, request: ApiRequest, deadline: Seconds, done: Callable[[SendResult], None]
+    ) -> None:
+        assert self._sender is not None
+        self._sender.begin(request, deadline, done)
+
+    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
+        """Return what comes of ``request``, once that is known."""
+        results: queue.SimpleQueue[SendResult] = queue.SimpleQueue()
+        self.begin(request, deadline, results.put)
+        return results.get(timeout=deadline + PATIENCE)
+
+    def client(self, access: Access) -> object:
+        """Return what the sender reaches ``access`` with."""
+        assert self._sender is not None
+        return self._loop.thread.run(self._sender.client(access)).result(PATIENCE)
+
+    def let_go(self) -> None:
+        """Let go of the sender, and so of what it alone is connected by."""
+        self._sender = None
+
+
+class MakeSender(Protocol):
+    """Makes a sender. All of a test have one loop and one set of clients, as agents of a process do."""
+
+    def __call__(self, *accesses: Access, largest_answer: int = 1 << 20) -> WireSender:
         """Return one with these accesses, of which each reload gives the next."""
         ...
 
 
 @contextmanager
-def senders() -> Iterator[MakeSender]:
-    """Give what makes senders; close them at the end."""
-    with ExitStack() as made:
+def senders(credentials: Credentials | None = None) -> Iterator[MakeSender]:
+    """Give what makes senders, with ``credentials`` or with what each is given; end their loop after that."""
+    loop = ApiLoop()
+    clients = CallClients(loop, AGENT)
 
-        def make(*accesses: Access, largest_answer: int = 1 << 20) -> HttpSender:
-            sender = HttpSender(GivenCredentials(*accesses), AGENT, largest_answer)
-            made.callback(sender.close)
-            return sender
+    def make(*accesses: Access, largest_answer: int = 1 << 20) -> WireSender:
+        given = credentials or GivenCredentials(*accesses)
+        shared = SharedCredentials(given, loop, Seconds(1.0))
+        return WireSender(HttpSender(shared, clients, largest_answer), loop)
 
-        yield make
+    yield make
+    loop.close(PATIENCE)
 
 
 def access_to(server: Http2Server, token: str = TOKEN, /, **changes: object) -> Access:
@@ -95,7 +130,7 @@ def access_to(server: Http2Server, token: str = TOKEN, /, **changes: object) -> 
     return Access(**fields)  # type: ignore[arg-type]
 
 
-def send(sender: HttpSender, request: ApiRequest = POD, deadline: float = PATIENCE) -> SendResult:
+def send(sender: WireSender, request: ApiRequest = POD, deadline: float = PATIENCE) -> SendResult:
     """Return what came of ``request``; fails if anything in it is nobody's business."""
     begin = time.monotonic()
     sent = sender.send(request, Seconds(deadline))

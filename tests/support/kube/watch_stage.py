@@ -17,6 +17,7 @@ from pyreqwest.client import Client, ClientBuilder
 from typing_extensions import override
 
 from kernel import AskTimeoutError, ChildSpec, SupervisorSpec
+from kube.api_connections import ApiConnections
 from kube.clients import streaming_client
 from kube.credentials.access import Access, Credentials
 from kube.streams.actor import WATCHES, Watches
@@ -341,18 +342,26 @@ def watch_stage(
     rules: WatchRules | None = None,
     make_client: MakeClient = streaming_client,
     room: ConnectionRoom | None = None,
+    connections: ApiConnections | None = None,
 ) -> Iterator[WatchStage]:
-    """Run a keeper of watches in a tree of its own."""
-    memory = WatchMemory()
+    """Run a keeper of watches in a tree of its own, perhaps with connections that others share."""
+    memory, are_shared = WatchMemory(), connections is not None
+    connections = connections or ApiConnections(
+        rules or quick_rules(), make_client, random.Random(7)
+    )
+    shared = connections.shared(credentials)
 
     def factory() -> Watches:
-        chance = random.Random(7)
-        return Watches(credentials, memory, rules or quick_rules(), make_client, chance, room)
+        return Watches(shared, memory, connections.streams, room)
 
     root = SupervisorSpec(name="root", children=(ChildSpec(key=WATCHES, factory=factory),))
-    with live_stage(root) as stage:
-        assert stage.system.wait_started(Seconds(PATIENCE))
-        yield WatchStage(stage, memory)
+    try:
+        with live_stage(root) as stage:
+            assert stage.system.wait_started(Seconds(PATIENCE))
+            yield WatchStage(stage, memory)
+    finally:
+        if not are_shared:
+            connections.close()
 
 
 @contextmanager

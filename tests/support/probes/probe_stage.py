@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from actors.probes.engine import ProbeEngine
 from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
-from actors.probes.names import LookUp
+from actors.probes.names import LookUp, look_up_lanes
 from actors.probes.news import ExecIsDue, ProbeFact, ProbeNews
 from actors.probes.specs import ProbeHandler, ProbeSpec
 from actors.probes.watched import ProbeMemory, ProbeTarget, WatchedProbe
@@ -60,6 +60,7 @@ class ProbeStage:
     def __post_init__(self) -> None:
         # As if the process were old: nothing is spread then.
         self.memory.began = Seconds(-1e9)
+        self.names = look_up_lanes("probe")
         self.engine = self.new_engine()
 
     def new_engine(self) -> ProbeEngine:
@@ -69,6 +70,7 @@ class ProbeStage:
             tell=self.take,
             user_agent=USER_AGENT,
             chance=random.Random(1),
+            names=self.names,
             look_up=self.look_up,
         )
         return ProbeEngine(self.memory, edges)
@@ -158,3 +160,4 @@ def probe_stage(look_up: LookUp | None = None) -> Iterator[ProbeStage]:
         yield stage
     finally:
         stage.engine.close()
+        stage.names.close()

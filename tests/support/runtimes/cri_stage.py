@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from actors.probes.names import look_up_lanes
 from files.cgroups.options import CgroupOptions
 from kernel import Port, Threads
 from messages.events import PostEvent
@@ -73,7 +74,8 @@ class CriStage:
         ]
         if self._with_pods:
             self._pods, self._hooks = RuntimeMemory(), HookMemory()
-            self._hook_sockets = LoopSockets()
+            self._names = look_up_lanes("hooks")
+            self._hook_sockets = LoopSockets(self._names)
             actors += [(HOOK_RUNNER, self._hook_runner), (POD_RUNTIME, self._runtime)]
         self.play = stage_for(*actors, runtime=Threads(), root=PATIENT_ROOT, live=True)
         self.play.system.start()

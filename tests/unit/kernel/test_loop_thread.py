@@ -88,3 +88,37 @@ def test_a_connection_that_is_closed_as_the_loop_ends_gives_its_socket_back() ->
         thread.join(PATIENCE)
         assert not thread.is_alive()
         assert ours.fileno() == -1
+
+
+def test_a_loop_that_ends_by_itself_cancels_what_it_has_and_is_replaced() -> None:
+    loop = LoopThread("beside")
+
+    async def leaving() -> None:
+        raise SystemExit(3)
+
+    held = loop.run(forever())
+    (thread,) = [each for each in threading.enumerate() if each.name == "beside"]
+    loop.run(leaving())
+    with pytest.raises(CancelledError):
+        held.result(PATIENCE)
+    thread.join(PATIENCE)
+    assert loop.run(where()).result(PATIENCE) == "beside"
+    loop.close(PATIENCE)
+    assert "beside" not in {each.name for each in threading.enumerate()}
+
+
+def test_all_who_need_a_loop_at_the_same_time_have_the_same_one() -> None:
+    loop, found = LoopThread("beside"), []
+    ready = threading.Barrier(8)
+
+    def need() -> None:
+        ready.wait(PATIENCE)
+        found.append(loop.loop)
+
+    threads = [threading.Thread(target=need) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(PATIENCE)
+    assert len(set(found)) == 1
+    loop.close(PATIENCE)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyreqwest.client import SyncClientBuilder
+from pyreqwest.client import ClientBuilder
 
 from kube.calls.actor import CallDone, CallMemory
-from kube.calls.sender import SendResult, _Connected
+from kube.calls.sender import Connected, SendResult
 from kube.credentials.access import Access
 from kube.credentials.exec_plugin import IssuedCredentials
 from kube.credentials.kubeconfig import choose
@@ -44,7 +44,7 @@ CALL = CallApi(request=REQUEST, reply_to=CALLER)
         FOUND,
         _Reading(files={}, read_at=Seconds(0.0), found=FOUND),
         IssuedCredentials(token=CANARY, certificate=CANARY, key=CANARY),
-        _Connected(key=ACCESS.connection_key, client=SyncClientBuilder().build()),
+        Connected(key=ACCESS.connection_key, client=ClientBuilder().build()),
         SENT,
         CallDone(number=1, request=REQUEST, sent=SENT),
         CALL,

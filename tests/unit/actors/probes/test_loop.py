@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from queue import SimpleQueue
 
 import pytest
 
-from actors.probes.loop import ProbeLoop
+from actors.probes.loop import ProbeLoop, ProbeThread
 from actors.probes.loop_commands import ProbeEdges
 from actors.probes.news import ExecIsDue, ProbeFact, ProbeNews
 from actors.probes.watched import ProbeMemory, ProbeTarget
 from kernel import SystemClock
 from manifests.handlers import ExecAction, TcpSocketAction
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
-from messages.units import Timestamp
+from messages.units import Seconds, Timestamp
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.players import Gate
 from tests.support.patience import PATIENCE
@@ -28,20 +29,32 @@ OF_NOW = ProbeTarget(FIRST, LOOPBACK, Timestamp(0.0))
 class Listening:
     """A loop and what it told."""
 
-    def __init__(self, memory: ProbeMemory | None = None, clock: ManualClock | None = None) -> None:
+    def __init__(
+        self,
+        thread: ProbeThread,
+        memory: ProbeMemory | None = None,
+        clock: ManualClock | None = None,
+    ) -> None:
         self.facts: SimpleQueue[ProbeFact] = SimpleQueue()
         self.bugs: SimpleQueue[BaseException] = SimpleQueue()
         self.memory = memory or ProbeMemory(began=None)
         edges = ProbeEdges(clock=clock or SystemClock(), tell=self._take, user_agent="x")
-        self.loop = ProbeLoop(self.memory, edges, self.bugs.put)
+        self.loop = ProbeLoop(self.memory, edges, self.bugs.put, thread)
 
     def _take(self, facts: Sequence[ProbeFact]) -> None:
         for each in facts:
             self.facts.put(each)
 
 
-def test_a_probe_is_carried_out_and_its_change_told() -> None:
-    heard = Listening()
+@pytest.fixture
+def thread() -> Iterator[ProbeThread]:
+    thread = ProbeThread()
+    yield thread
+    thread.close()
+
+
+def test_a_probe_is_carried_out_and_its_change_told(thread: ProbeThread) -> None:
+    heard = Listening(thread)
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]
         heard.loop.watch(key(), spec(TcpSocketAction(host="", port=port), period=0.05), OF_NOW)
@@ -57,9 +70,10 @@ def test_a_probe_is_carried_out_and_its_change_told() -> None:
     assert heard.bugs.empty()
 
 
-def test_time_that_a_test_moves_wakes_the_thread() -> None:
+def test_time_that_a_test_moves_wakes_the_thread(thread: ProbeThread) -> None:
     clock = ManualClock()
-    heard = Listening(clock=clock)
+    # As if the process were old: nothing is spread then.
+    heard = Listening(thread, ProbeMemory(began=Seconds(-1e9)), clock)
     exec_spec = spec(ExecAction(command=("ready",)), ProbeKind.LIVENESS, initial_delay=50.0)
     heard.loop.watch(key(ProbeKind.LIVENESS), exec_spec, target())
     clock.move(type(exec_spec.period)(100.0))
@@ -76,28 +90,28 @@ def test_time_that_a_test_moves_wakes_the_thread() -> None:
     heard.loop.close()
 
 
-def test_a_bug_in_the_loop_is_told_and_the_next_loop_goes_on() -> None:
-    heard = Listening()
+def test_a_bug_in_the_loop_is_told_and_the_next_loop_goes_on(thread: ProbeThread) -> None:
+    heard = Listening(thread)
 
     def fail(_facts: Sequence[ProbeFact]) -> None:
         raise RuntimeError("a bug")
 
     edges = ProbeEdges(clock=SystemClock(), tell=fail, user_agent="x")
     heard.loop.close()
-    broken = ProbeLoop(heard.memory, edges, heard.bugs.put)
+    broken = ProbeLoop(heard.memory, edges, heard.bugs.put, thread)
     exec_spec = spec(ExecAction(command=("ready",)), period=0.05)
     broken.watch(key(), exec_spec, OF_NOW)
     assert isinstance(heard.bugs.get(timeout=PATIENCE), RuntimeError)
-    following = Listening(heard.memory)
+    following = Listening(thread, heard.memory)
     due = following.facts.get(timeout=PATIENCE)
     assert isinstance(due, ExecIsDue)
     broken.close()
     following.loop.close()
 
 
-def test_a_loop_that_was_replaced_ends_and_says_nothing() -> None:
-    first = Listening()
-    second = Listening(first.memory)
+def test_a_loop_that_was_replaced_ends_and_says_nothing(thread: ProbeThread) -> None:
+    first = Listening(thread)
+    second = Listening(thread, first.memory)
     first.loop.forget(key())
     first.loop.close()
     assert first.bugs.empty()
@@ -105,17 +119,20 @@ def test_a_loop_that_was_replaced_ends_and_says_nothing() -> None:
 
 
 def test_closing_waits_for_nobody_and_the_next_loop_begins_when_the_last_turn_has_ended(
-    gate: Gate,
+    gate: Gate, thread: ProbeThread
 ) -> None:
-    heard = Listening()
+    heard = Listening(thread)
     heard.loop.close()
     busy = ProbeLoop(
-        heard.memory, ProbeEdges(clock=SystemClock(), tell=gate, user_agent="x"), heard.bugs.put
+        heard.memory,
+        ProbeEdges(clock=SystemClock(), tell=gate, user_agent="x"),
+        heard.bugs.put,
+        thread,
     )
     busy.watch(key(), spec(ExecAction(command=("ready",)), period=0.05), OF_NOW)
     gate.reached()
     busy.close()
-    following = Listening(heard.memory)
+    following = Listening(thread, heard.memory)
     assert following.facts.empty()
     gate.open()
     assert isinstance(following.facts.get(timeout=PATIENCE), ExecIsDue)
@@ -123,8 +140,31 @@ def test_closing_waits_for_nobody_and_the_next_loop_begins_when_the_last_turn_ha
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_closing_may_be_repeated(times: int) -> None:
-    heard = Listening()
+def test_closing_may_be_repeated(times: int, thread: ProbeThread) -> None:
+    heard = Listening(thread)
     for _ in range(times):
         heard.loop.close()
     heard.loop.forget(key())
+
+
+def test_a_loop_that_is_closed_or_has_a_bug_is_nothing_to_the_other_on_its_thread(
+    thread: ProbeThread,
+) -> None:
+    def fail(_facts: Sequence[ProbeFact]) -> None:
+        raise SystemExit(3)
+
+    bugs: SimpleQueue[BaseException] = SimpleQueue()
+    well, closed = Listening(thread), Listening(thread)
+    edges = ProbeEdges(clock=SystemClock(), tell=fail, user_agent="x")
+    broken = ProbeLoop(ProbeMemory(), edges, bugs.put, thread)
+    exec_spec = spec(ExecAction(command=("ready",)), period=0.05)
+    for each in (broken, closed.loop):
+        each.watch(key(), exec_spec, OF_NOW)
+    assert isinstance(bugs.get(timeout=PATIENCE), SystemExit)
+    closed.facts.get(timeout=PATIENCE)
+    closed.loop.close()
+    well.loop.watch(key(), exec_spec, OF_NOW)
+    assert isinstance(well.facts.get(timeout=PATIENCE), ExecIsDue)
+    assert well.bugs.empty()
+    names = [each.name for each in threading.enumerate()]
+    assert names.count("probes") == 1

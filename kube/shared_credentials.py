@@ -1,18 +1,15 @@
-"""Reads the credentials for all watches, on a thread: files and plugins may block."""
+"""Reads the credentials for all requests of an agent, on a thread: files and plugins may block."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 
+from kube.api_loop import ApiLoop
 from kube.credentials.access import Access, Credentials, CredentialsError
 from kube.errors import ApiError, error_of_transport
-from kube.streams.rules import WatchRules
-
-R = TypeVar("R")
+from messages.units import Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,22 +29,34 @@ class _Reading:
 
 
 class SharedCredentials:
-    """Reads the credentials once for all who ask at the same time. Lives on the loop."""
+    """Reads the credentials once for all who ask at the same time. Lives on the loop.
 
-    def __init__(self, credentials: Credentials, rules: WatchRules) -> None:
+    It may be that of several agents, if they have the same credentials.
+    """
+
+    def __init__(self, credentials: Credentials, loop: ApiLoop, trouble_kept_for: Seconds) -> None:
+        """Do not read what could not be read, or led to no answer, again for ``trouble_kept_for``.
+
+        Thousands of watches share one failed reading.
+        """
         self._credentials = credentials
-        self._rules = rules
-        # One thread: the credentials are never read twice at the same time.
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="watch-credentials")
+        self._loop = loop
+        self._trouble_kept_for = trouble_kept_for
         self._reading: _Reading | None = None
         self._asking: asyncio.Task[_Reading] | None = None
         self._reloading: asyncio.Task[_Reading] | None = None
         self._is_stale = False
 
-    async def access(self) -> Access:
-        """Return the current access, read within ``access_age``. Raises ``ApiError``."""
-        if self._reading is not None and self._age(self._reading) < self._longest(self._reading):
-            return self._reading.access
+    @property
+    def trouble(self) -> str:
+        """Why they could not be read at the last attempt; empty when they could. On any thread."""
+        return self._credentials.trouble
+
+    async def access(self, within: Seconds) -> Access:
+        """Return the current access, read ``within`` so many seconds. Raises ``ApiError``."""
+        known = self._reading
+        if known is not None and _now() - known.at < self._longest(known, within):
+            return known.access
         if self._asking is None or self._asking.done():
             self._asking = self._ask(self._credentials.access)
         return (await asyncio.shield(self._asking)).access
@@ -68,33 +77,22 @@ class SharedCredentials:
         """Note that the access did not lead to an answer. It is read again sooner: it may be changed now."""
         self._is_stale = True
 
-    async def run_blocking(self, work: Callable[[], R]) -> R:
-        """Run ``work``, which may block, on the thread. Return or raise what it does."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
-
-    def close(self) -> None:
-        """Read no more. A plugin that hangs is left running."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
-
     def _ask(self, question: Callable[[], Access]) -> asyncio.Task[_Reading]:
         return asyncio.get_running_loop().create_task(self._asked(question))
 
     async def _asked(self, question: Callable[[], Access]) -> _Reading:
         outcome: Access | ApiError
         try:
-            outcome = await self.run_blocking(question)
+            # In turn: they are never read twice at the same time.
+            outcome = await self._loop.run_blocking(question, turn=self)
         except CredentialsError as error:
             outcome = error_of_transport(error)
         self._reading, self._is_stale = _Reading(outcome=outcome, at=_now()), False
         return self._reading
 
-    def _age(self, reading: _Reading) -> float:
-        return _now() - reading.at
-
-    def _longest(self, reading: _Reading) -> float:
-        # Thousands of watches share one failed reading. It is repeated soon.
+    def _longest(self, reading: _Reading, within: Seconds) -> Seconds:
         is_good = isinstance(reading.outcome, Access) and not self._is_stale
-        return self._rules.access_age if is_good else self._rules.shortest_probe
+        return within if is_good else min(within, self._trouble_kept_for)
 
 
 def _now() -> float:

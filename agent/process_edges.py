@@ -1,0 +1,112 @@
+"""What belongs to the process, whatever agents are in it: threads, loops, lanes and connections.
+
+Whoever runs agents makes it, hands it to each of them, and closes it when the last one is down. Each part is
+made when it is first asked for: an agent imports nothing that it does not need.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from actors.probes.names import look_up_lanes
+from agent.node_view import machine_memory
+from kernel import Lanes, SharedThreads
+from server.loop import ServerLoop
+from settings.version import version
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from actors.volumes.making.jobs import VolumeLanes
+    from agent.probe_loops import ProbeLoops
+    from kube.api_connections import ApiConnections
+    from runtimes.cri.operations.flow import Disk
+    from runtimes.lifecycle_hooks.sockets import LoopSockets
+    from runtimes.provider.calls import ThreadedCalls
+
+
+class ProcessEdges:
+    """A context that closes them. Only the thread that makes agents asks for parts."""
+
+    def __enter__(self) -> Self:
+        self.threads.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        made = self.__dict__
+        for part in ("api", "hook_sockets", "probe_loops", "provider_calls", "server_loop"):
+            if part in made:
+                made[part].close()
+        for lanes in ("disk", "names", "volume_lanes"):
+            if lanes in made:
+                made[lanes].close()
+        self.threads.end()
+
+    @cached_property
+    def threads(self) -> SharedThreads:
+        """The pool and the control thread."""
+        return SharedThreads()
+
+    @cached_property
+    def server_loop(self) -> ServerLoop:
+        """On which endpoints are served."""
+        return ServerLoop()
+
+    @cached_property
+    def api(self) -> ApiConnections:
+        """The loop and the connections to API servers."""
+        from kube.api_connections import ApiConnections  # noqa: PLC0415  # 10 MB
+        from kube.streams.rules import WatchRules, unfinished_within  # noqa: PLC0415  # as it
+
+        return ApiConnections(
+            WatchRules(
+                user_agent=f"actorlet/{version()}",
+                most_unfinished_bytes=unfinished_within(machine_memory()),
+            )
+        )
+
+    @cached_property
+    def names(self) -> Lanes[str]:
+        """Who looks up the names of hosts that probes and hooks are for."""
+        return look_up_lanes("look-up")
+
+    @cached_property
+    def probe_loops(self) -> ProbeLoops:
+        """Who carries out the probes of pods in containers, or of a class."""
+        from agent.probe_loops import ProbeLoops  # noqa: PLC0415  # of pods that really run alone
+
+        return ProbeLoops(self.names)
+
+    @cached_property
+    def volume_lanes(self) -> VolumeLanes:
+        """Who does the work on volumes that may block."""
+        from actors.volumes.making.lanes import volume_lanes  # noqa: PLC0415  # hollow pods have none
+
+        return volume_lanes()
+
+    @cached_property
+    def disk(self) -> Disk:
+        """Who does the work on files of pods and of images that may block."""
+        from runtimes.cri.disk_lanes import disk_lanes  # noqa: PLC0415  # of pods in containers alone
+
+        return disk_lanes()
+
+    @cached_property
+    def hook_sockets(self) -> LoopSockets:
+        """Who carries out hooks that connect to pods."""
+        from runtimes.lifecycle_hooks.sockets import LoopSockets  # noqa: PLC0415  # of pods in containers alone
+
+        return LoopSockets(self.names)
+
+    @cached_property
+    def provider_calls(self) -> ThreadedCalls:
+        """Who calls the classes that run pods."""
+        from runtimes.provider.calls import ThreadedCalls  # noqa: PLC0415  # asyncio, which few agents need
+
+        return ThreadedCalls()
