@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from actors.probes.names import look_up_lanes
 from agent.node_view import machine_memory
 from kernel import Lanes, SharedThreads
-from server.loop import ServerLoop
+from server.serving import ServerLoop
 from settings.version import version
 
 if TYPE_CHECKING:
