@@ -28,9 +28,9 @@ from messages.pod_runtime import DescribeRuntime
 from messages.pods import PodUid
 from messages.runtime_classes import RUNTIME_CLASSES
 from messages.units import Seconds
-from runtimes.cri.audience import RuntimeAudience, uncertain
 from runtimes.cri.connection import RuntimeConnection
 from runtimes.cri.event_stream import EventStream
+from runtimes.cri.followers import RuntimeFollowers, uncertain
 from runtimes.cri.hands import hands
 from runtimes.cri.health_reporter import HealthReporter
 from runtimes.cri.inventory import Seen
@@ -98,7 +98,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._context = context
         self._hands = hands(wire, disk)
         self._stream = EventStream(wire, ports.me, memory)
-        self._audience = RuntimeAudience(memory)
+        self._followers = RuntimeFollowers(memory)
         self._health = HealthReporter(memory, ports)
 
     @override
@@ -116,7 +116,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._look_later,
         )
         self._connection = RuntimeConnection(
-            self._audience,
+            self._followers,
             self._operations,
             self._stream,
             self._pleg,
@@ -127,7 +127,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._health.begin(self.clock.monotonic())
         self._answer_lost()
         if not memory.away:
-            self._audience.tell_everything()
+            self._followers.tell_everything()
         self._connection.start()
         if self._ports.runtime_classes is not None:
             self._ports.runtime_classes.follow(RUNTIME_CLASSES, self._ports.me)
@@ -144,7 +144,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case StreamTold() | StreamEnded():
                 self._handle_stream(message)
             case FollowContainers(subscriber=subscriber):
-                self._audience.follow(subscriber)
+                self._followers.follow(subscriber)
             case LevelIs(value=handlers):
                 self._memory.runtime_classes = None if isinstance(handlers, Unset) else handlers
             case ForgetPodsBut(known=known):
@@ -171,7 +171,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             if isinstance(each, CallRuntime | AskContainer) and not any(
                 each is one for one in kept
             ):
-                self._audience.answer(each, uncertain("the runtime failed over the request"))
+                self._followers.answer(each, uncertain("the runtime failed over the request"))
 
     # --- requests --------------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._look_for_callers()
         elif memory.away:
             away = uncertain(f"the runtime is away: {memory.away}")
-            self._audience.answer(message, replace(away, is_away=True))
+            self._followers.answer(message, replace(away, is_away=True))
         elif isinstance(message, CallRuntime):
             uid = pod_of(message.request, memory.inventory)
             self._begin(message, operation_of(message.request, self._context), uid)
@@ -220,7 +220,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             result = as_runtime_failure(result, ended.purpose)
         self._handle_result(ended, result)
         if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
-            self._audience.tell_others(ended.purpose, ended.uid)
+            self._followers.tell_others(ended.purpose, ended.uid)
             if isinstance(result, RuntimeFailure):
                 # What failed may have left something: a sandbox without a network, a name that is taken.
                 self._pleg.look_at(ended.uid)
@@ -243,7 +243,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._looked(purpose, result, ended.began)
             case NoteExit(uid=uid):
                 if result == uid:
-                    self._audience.tell_pods((uid,))
+                    self._followers.tell_pods((uid,))
                     self._pleg.exit_recorded(uid)
                 elif isinstance(result, RuntimeFailure):
                     self._pleg.look_at(uid)
@@ -256,10 +256,10 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if isinstance(result, Seen) and result.uid is not None:
             changed = self._memory.inventory.take(result)
             contents = self._memory.inventory.contents(result.uid)
-            self._audience.answer(call, PodContainersAre(uid=result.uid, sandboxes=contents))
-            self._audience.tell_pods(changed)
+            self._followers.answer(call, PodContainersAre(uid=result.uid, sandboxes=contents))
+            self._followers.tell_pods(changed)
         else:
-            self._audience.answer(call, result)
+            self._followers.answer(call, result)
 
     # --- whether the runtime is there ------------------------------------------------------------------
 
@@ -276,13 +276,13 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         elif purpose.uid is None and is_away:
             self._connection.is_there()
         elif not is_away:
-            self._audience.tell_pods(changed)
+            self._followers.tell_pods(changed)
         self._health.tell_node(self.clock.monotonic())
 
     def _checked(self, result: object) -> None:
         is_another = self._connection.checked(result)
-        if (is_another or not self._audience.knows_network) and not self._memory.away:
-            self._audience.tell_everything()
+        if (is_another or not self._followers.knows_network) and not self._memory.away:
+            self._followers.tell_everything()
         self._health.tell_node(self.clock.monotonic())
 
     # --- what changes ----------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         waiting, memory.looks = memory.looks, []
         for each in waiting:
             if each.since + each.call.deadline <= now:
-                self._audience.answer(each.call, uncertain("it could not be looked at in time"))
+                self._followers.answer(each.call, uncertain("it could not be looked at in time"))
             else:
                 memory.looks.append(each)
         self._set_alarm()

@@ -11,8 +11,8 @@ from kernel import Failure, GivenUpError, Operation, Operations
 from messages.container_runtime import AskContainer, CallRuntime, RuntimeFailure, RuntimeFailureKind
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.cri.audience import uncertain
 from runtimes.cri.configs.refusals import ConfigRefusedError
+from runtimes.cri.followers import uncertain
 from runtimes.cri.operations.flow import DiskError, RpcError, failure_of, failure_of_disk
 from runtimes.cri.purposes import Purpose, RunningOperation
 

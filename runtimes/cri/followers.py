@@ -1,4 +1,4 @@
-"""Who is told what of the runtime: those who made requests, and those who follow what it has."""
+"""Tells what the runtime has: answers to requests, and facts to actors that follow it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from messages.pods import PodUid
 from runtimes.cri.messages import NOT_ASKED, CriMemory
 
 
-class RuntimeAudience:
-    """Tells callers and followers. A part of the actor that speaks the interface, whose memory it reads."""
+class RuntimeFollowers:
+    """Tells callers and followers. It is a part of CriRuntime, and reads its memory."""
 
     def __init__(self, memory: CriMemory) -> None:
         self.memory = memory
@@ -34,7 +34,7 @@ class RuntimeAudience:
     # --- who follows -----------------------------------------------------------------------------------
 
     def follow(self, subscriber: Port[RuntimeFact]) -> None:
-        """Tell somebody from now on what changes, and at once what there is."""
+        """Tell an actor all that is there at once, and each change from now on."""
         memory = self.memory
         if subscriber not in memory.followers:
             memory.followers.append(subscriber)
