@@ -62,7 +62,8 @@ HEALTH_EVERY: Final = Seconds(5.0)
 HEALTH_SOON: Final = Seconds(1.0)
 """While the runtime or its network is not ready."""
 OWN_WITHIN: Final = Seconds(60.0)
-"""How long what nobody asked for may take: looks, above all. The file system of a pod may hang meanwhile."""
+"""How long an operation of our own may take: a look, above all. The file system of a pod may hang
+meanwhile."""
 
 OVERTIME: Final = Seconds(30.0)
 """How much longer than its deadline a request may take. The wire ends each call in its time, and says what is
@@ -78,7 +79,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
     of work on the disk; events (coalesced per container, but exits); RuntimeClasses (``LevelIs``);
     ``ForgetPodsBut`` (coalesced).
-    Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
+    Tells: the sender of a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
     the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, whenever the
     runtime is there again, and when the network is ready or not any more, ``PodContainersAre`` for each pod
     that changed, ``RuntimeIsAway``; who reports the Node ``RuntimeHasNews`` when something else is bad.
@@ -161,7 +162,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._context.forget(uid)
 
     def _answer_lost(self) -> None:
-        """Answer what the life before failed over, if nobody goes on with it."""
+        """Answer what the life before failed over, if it does not go on."""
         memory = self._memory
         failed = (each.purpose for each in self._operations.recover() if not each.is_answered)
         lost = {id(each): each for each in (memory.handling, *failed)}

@@ -55,12 +55,12 @@ class RuntimeFollowers:
         return everything
 
     def tell_pods(self, uids: Iterable[PodUid]) -> None:
-        """Tell all followers what there is of these pods."""
+        """Tell all followers all that there is of these pods."""
         for uid in uids:
             self.tell(PodContainersAre(uid=uid, sandboxes=self.memory.inventory.contents(uid)))
 
     def tell_others(self, call: CallRuntime, uid: PodUid) -> None:
-        """Tell what a request has changed to those followers who are not told by its answer."""
+        """Tell the changes of a request to followers that do not get its answer."""
         asker: object = call.reply_to
         others = [each for each in self.memory.followers if each != asker]
         contents = self.memory.inventory.contents(uid)
@@ -76,7 +76,7 @@ class RuntimeFollowers:
 
     @staticmethod
     def answer(call: CallRuntime | AskContainer, result: Any) -> None:
-        """Tell who made a call or asked a question what came of it."""
+        """Tell the sender of a call or a question its result."""
         if isinstance(call, CallRuntime):
             call.reply_to.tell(RuntimeAnswered(ref=call.ref, outcome=result))
         else:
@@ -101,5 +101,5 @@ class RuntimeFollowers:
 
 
 def uncertain(why: str) -> RuntimeFailure:
-    """Return the answer to a request of which nobody knows whether it had its effect."""
+    """Return the answer to a request that may have had its effect."""
     return RuntimeFailure(kind=RuntimeFailureKind.UNCERTAIN, message=why)
