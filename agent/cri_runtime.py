@@ -55,8 +55,12 @@ from runtimes.cri.cgroups.opening import open_cgroups
 from runtimes.cri.configs.namespaces import UserIdRanges
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
+<<<<<<< HEAD
 from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.found_wire import FoundWire
+=======
+from runtimes.cri.disk_lanes import disk_lanes
+>>>>>>> wt-files
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
@@ -65,9 +69,9 @@ from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from runtimes.cri.runtime_socket import RuntimeSocket
 from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder
-from runtimes.cri.split_wire import SplitWire
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
+from runtimes.cri.wires import CountedWire, FoundWire, SplitWire
 from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
 from settings.agent import Settings
 from settings.containers import ContainerSettings

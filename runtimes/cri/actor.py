@@ -28,9 +28,9 @@ from messages.pod_runtime import DescribeRuntime
 from messages.pods import PodUid
 from messages.runtime_classes import RUNTIME_CLASSES
 from messages.units import Seconds
-from runtimes.cri.audience import RuntimeAudience, uncertain
 from runtimes.cri.connection import RuntimeConnection
 from runtimes.cri.event_stream import EventStream
+from runtimes.cri.followers import RuntimeFollowers, uncertain
 from runtimes.cri.hands import hands
 from runtimes.cri.health_reporter import HealthReporter
 from runtimes.cri.inventory import Seen
@@ -62,7 +62,8 @@ HEALTH_EVERY: Final = Seconds(5.0)
 HEALTH_SOON: Final = Seconds(1.0)
 """While the runtime or its network is not ready."""
 OWN_WITHIN: Final = Seconds(60.0)
-"""How long what nobody asked for may take: looks, above all. The file system of a pod may hang meanwhile."""
+"""How long an operation of our own may take: a look, above all. The file system of a pod may hang
+meanwhile."""
 
 OVERTIME: Final = Seconds(30.0)
 """How much longer than its deadline a request may take. The wire ends each call in its time, and says what is
@@ -78,7 +79,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
     of work on the disk; events (coalesced per container, but exits); RuntimeClasses (``LevelIs``);
     ``ForgetPodsBut`` (coalesced).
-    Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
+    Tells: the sender of a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
     the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, whenever the
     runtime is there again, and when the network is ready or not any more, ``PodContainersAre`` for each pod
     that changed, ``RuntimeIsAway``; who reports the Node ``RuntimeHasNews`` when something else is bad.
@@ -98,7 +99,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._context = context
         self._hands = hands(wire, disk)
         self._stream = EventStream(wire, ports.me, memory)
-        self._audience = RuntimeAudience(memory)
+        self._followers = RuntimeFollowers(memory)
         self._health = HealthReporter(memory, ports)
 
     @override
@@ -116,7 +117,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._look_later,
         )
         self._connection = RuntimeConnection(
-            self._audience,
+            self._followers,
             self._operations,
             self._stream,
             self._pleg,
@@ -127,7 +128,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._health.begin(self.clock.monotonic())
         self._answer_lost()
         if not memory.away:
-            self._audience.tell_everything()
+            self._followers.tell_everything()
         self._connection.start()
         if self._ports.runtime_classes is not None:
             self._ports.runtime_classes.follow(RUNTIME_CLASSES, self._ports.me)
@@ -144,7 +145,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case StreamTold() | StreamEnded():
                 self._handle_stream(message)
             case FollowContainers(subscriber=subscriber):
-                self._audience.follow(subscriber)
+                self._followers.follow(subscriber)
             case LevelIs(value=handlers):
                 self._memory.runtime_classes = None if isinstance(handlers, Unset) else handlers
             case ForgetPodsBut(known=known):
@@ -161,7 +162,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._context.forget(uid)
 
     def _answer_lost(self) -> None:
-        """Answer what the life before failed over, if nobody goes on with it."""
+        """Answer what the life before failed over, if it does not go on."""
         memory = self._memory
         failed = (each.purpose for each in self._operations.recover() if not each.is_answered)
         lost = {id(each): each for each in (memory.handling, *failed)}
@@ -171,7 +172,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             if isinstance(each, CallRuntime | AskContainer) and not any(
                 each is one for one in kept
             ):
-                self._audience.answer(each, uncertain("the runtime failed over the request"))
+                self._followers.answer(each, uncertain("the runtime failed over the request"))
 
     # --- requests --------------------------------------------------------------------------------------
 
@@ -184,7 +185,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._look_for_callers()
         elif memory.away:
             away = uncertain(f"the runtime is away: {memory.away}")
-            self._audience.answer(message, replace(away, is_away=True))
+            self._followers.answer(message, replace(away, is_away=True))
         elif isinstance(message, CallRuntime):
             uid = pod_of(message.request, memory.inventory)
             self._begin(message, operation_of(message.request, self._context), uid)
@@ -220,7 +221,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             result = as_runtime_failure(result, ended.purpose)
         self._handle_result(ended, result)
         if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
-            self._audience.tell_others(ended.purpose, ended.uid)
+            self._followers.tell_others(ended.purpose, ended.uid)
             if isinstance(result, RuntimeFailure):
                 # What failed may have left something: a sandbox without a network, a name that is taken.
                 self._pleg.look_at(ended.uid)
@@ -243,7 +244,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._looked(purpose, result, ended.began)
             case NoteExit(uid=uid):
                 if result == uid:
-                    self._audience.tell_pods((uid,))
+                    self._followers.tell_pods((uid,))
                     self._pleg.exit_recorded(uid)
                 elif isinstance(result, RuntimeFailure):
                     self._pleg.look_at(uid)
@@ -256,10 +257,10 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if isinstance(result, Seen) and result.uid is not None:
             changed = self._memory.inventory.take(result)
             contents = self._memory.inventory.contents(result.uid)
-            self._audience.answer(call, PodContainersAre(uid=result.uid, sandboxes=contents))
-            self._audience.tell_pods(changed)
+            self._followers.answer(call, PodContainersAre(uid=result.uid, sandboxes=contents))
+            self._followers.tell_pods(changed)
         else:
-            self._audience.answer(call, result)
+            self._followers.answer(call, result)
 
     # --- whether the runtime is there ------------------------------------------------------------------
 
@@ -276,13 +277,13 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         elif purpose.uid is None and is_away:
             self._connection.is_there()
         elif not is_away:
-            self._audience.tell_pods(changed)
+            self._followers.tell_pods(changed)
         self._health.tell_node(self.clock.monotonic())
 
     def _checked(self, result: object) -> None:
         is_another = self._connection.checked(result)
-        if (is_another or not self._audience.knows_network) and not self._memory.away:
-            self._audience.tell_everything()
+        if (is_another or not self._followers.knows_network) and not self._memory.away:
+            self._followers.tell_everything()
         self._health.tell_node(self.clock.monotonic())
 
     # --- what changes ----------------------------------------------------------------------------------
@@ -342,7 +343,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         waiting, memory.looks = memory.looks, []
         for each in waiting:
             if each.since + each.call.deadline <= now:
-                self._audience.answer(each.call, uncertain("it could not be looked at in time"))
+                self._followers.answer(each.call, uncertain("it could not be looked at in time"))
             else:
                 memory.looks.append(each)
         self._set_alarm()

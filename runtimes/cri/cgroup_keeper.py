@@ -33,7 +33,7 @@ SYNC_EVERY: Final = Seconds(60.0)
 """Somebody else may have changed them."""
 SWEEP_EVERY: Final = Seconds(60.0)
 SWEEP_AGAIN: Final = Seconds(10.0)
-"""While there is a cgroup that seems to belong to nobody."""
+"""While there is a cgroup that seems to belong to no pod."""
 
 _log = structlog.get_logger("runtime")
 
@@ -45,7 +45,7 @@ class CgroupSyncDue:
 
 @dataclass(frozen=True, slots=True)
 class CgroupSweepDue:
-    """Timer: it is time to look for cgroups that belong to nobody."""
+    """Timer: it is time to look for cgroups without a pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class CgroupsSynced:
 
 @dataclass(frozen=True, slots=True)
 class CgroupsSwept:
-    """It is known which cgroups belong to nobody: the outcome of that work."""
+    """The outcome of that work: the cgroups without a pod."""
 
     outcome: object
 
@@ -98,12 +98,12 @@ class CgroupKeeperPorts:
 
 
 class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
-    """Keeps what the cgroups of pods are in, and what nobody else removes.
+    """Keeps the cgroups that those of pods are in, and removes those whose pod is gone.
 
-    Owns: which cgroups seemed to belong to nobody at the last look.
+    Owns: which cgroups seemed to have no pod at the last look.
     Hears: ``PodFact``, ``RuntimeFact``, ``PodLivesDescribed``; outcomes of work on cgroups; its own timers.
     Tells: PodManager ``Subscribe`` and the runtime ``FollowContainers`` when it starts; the keeper of pods
-    ``DescribePodLives`` before it looks for what belongs to nobody, and the runtime ``ForgetPodsBut`` then.
+    ``DescribePodLives`` before it looks for cgroups without a pod, and the runtime ``ForgetPodsBut`` then.
     Fails when: it has a bug. The next life asks for everything, and begins anew.
 
     Order: work on the cgroup of one pod is done in the order in which it was asked for, by whomever, and a
@@ -123,7 +123,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
         self._next_sync: Timer | None = None
         self._next_sweep: Timer | None = None
         self._suspects: frozenset[str] = frozenset()
-        """UIDs of the cgroups that seemed to belong to nobody at the last look."""
+        """UIDs of the cgroups that seemed to have no pod at the last look."""
 
     @override
     def started(self) -> None:
@@ -178,7 +178,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
             pods = self._pods.all()
             self._do(lambda: self._cgroups.sync_qos(pods), CgroupsSynced)
 
-    # --- cgroups that belong to nobody -----------------------------------------------------------------
+    # --- cgroups without a pod -------------------------------------------------------------------------
 
     def _handle_sweep(
         self, message: CgroupSweepDue | PodLivesDescribed | CgroupsSwept | CgroupRemoved

@@ -15,8 +15,8 @@ from messages.container_runtime import (
     RuntimeIsAway,
 )
 from messages.units import Seconds
-from runtimes.cri.audience import RuntimeAudience
 from runtimes.cri.event_stream import EventStream
+from runtimes.cri.followers import RuntimeFollowers
 from runtimes.cri.messages import NOT_ASKED
 from runtimes.cri.operations.flow import one_line
 from runtimes.cri.operations.looking import Greeting, greet
@@ -46,7 +46,7 @@ class RuntimeConnection:
 
     def __init__(
         self,
-        audience: RuntimeAudience,
+        followers: RuntimeFollowers,
         operations: RunningOperations,
         stream: EventStream,
         pleg: Pleg,
@@ -54,8 +54,8 @@ class RuntimeConnection:
         next_attempt: Alarm,
     ) -> None:
         """``next_attempt`` rings when ``due`` is to be called."""
-        self._memory = audience.memory
-        self._audience = audience
+        self._memory = followers.memory
+        self._followers = followers
         self._operations = operations
         self._stream = stream
         self._pleg = pleg
@@ -125,7 +125,7 @@ class RuntimeConnection:
         memory = self._memory
         memory.away = ""
         memory.reasons.clear()
-        there = self._audience.tell_everything()
+        there = self._followers.tell_everything()
         _log.info("the container runtime is there", runtime=there.name, version=there.version)
 
     # --- inside ----------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class RuntimeConnection:
             memory.reasons.add(reason)
             level = logging.WARNING if is_news else logging.DEBUG
             _log.log(level, "the container runtime cannot be used", trouble=reason)
-            self._audience.tell(RuntimeIsAway(message=reason))
+            self._followers.tell(RuntimeIsAway(message=reason))
             memory.away = reason
         elif memory.away in {"", NOT_ASKED}:
             memory.away = reason

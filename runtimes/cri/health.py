@@ -11,9 +11,9 @@ from runtimes.cri.messages import NOT_ASKED, CriMemory
 
 LONGEST_OUTAGE: Final = Seconds(30.0)
 """A runtime that was there may be away for so long before the Node is not ready, as on a kubelet. One that is
-upgraded is back in seconds, and what runs goes on meanwhile: nobody should taint the Node for that."""
+upgraded is back in seconds, and what runs goes on meanwhile: the Node should not be tainted for that."""
 NOT_READY: Final = "KubeletNotReady"
-"""The reason of the Node's condition Ready that a kubelet gives, whatever the trouble is."""
+"""The reason of the Node's condition Ready that a kubelet gives for every trouble."""
 
 
 def node_of(memory: CriMemory) -> RuntimeNode:

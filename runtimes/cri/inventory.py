@@ -146,7 +146,7 @@ class CriInventory:
             self.note_sandbox(replace(seen, observed=observed, is_settled=is_settled))
 
     def is_stuck(self, some_id: str) -> bool:
-        """Return whether the runtime shows it although nothing of it is left but its record."""
+        """Return whether the runtime shows it, though only its record is left."""
         return some_id in self._stuck
 
     def forget_stuck(self) -> None:
@@ -247,7 +247,7 @@ class CriInventory:
         return before is None or seen.observed != before.observed
 
     def _take_from_other(self, some_id: str, uid: PodUid) -> None:
-        """Have an id belong to one pod alone, whatever the runtime says."""
+        """Have an id belong to one pod alone, even if the runtime says otherwise."""
         owner = self._owners.get(some_id)
         if owner is not None and owner != uid:
             self._drop(owner, some_id)

@@ -114,7 +114,7 @@ class CriMemory:
     operations: OperationsMemory[RunningOperation] = field(default_factory=OperationsMemory)
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
     looks: list[WaitingLook] = field(default_factory=list)
-    """Looks at a pod that wait until nothing of it is being changed any more."""
+    """Looks at a pod that wait until no operation changes it."""
     handling: CallRuntime | AskContainer | None = None
     """What is being handled. A life that finds one here follows on a crash over it."""
     runtime_classes: Mapping[str, str] | None = None

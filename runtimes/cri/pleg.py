@@ -54,7 +54,7 @@ class Pleg:
         """How many looks each pod has had since an exit that the runtime does not say yet."""
         self._waits = WITHOUT_EVENTS
         self._is_new = True
-        """Nobody knows yet whether events come."""
+        """It is not known yet whether events come."""
 
     def start(self) -> None:
         """Look at everything now, and from now on. No look is under way."""
@@ -71,7 +71,7 @@ class Pleg:
         """Take an event: an exit is as it says, and its pod is looked at."""
         uid = self._inventory.owner(event.id) or event.uid
         if uid is None:
-            return  # of a container that nobody here has seen: it is another one's, or a look will see it
+            return  # of a container that no look has seen: it is not ours, or the next look sees it
         if event.exited is not None and self._inventory.owner(event.id) is not None:
             self._begin(NoteExit(uid), record_exit(event.id, event.exited, self._context))
         else:

@@ -1,4 +1,4 @@
-"""The directories of pods on the disk: which there are, and how those go that nobody needs."""
+"""The directories of pods on the disk: which there are, and the removal of those without a pod."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def remove_container(container_id: str) -> Rpc[cri.RemoveContainerResponse]:
 
 
 def kill_task(container_id: str) -> Rpc[Empty]:
-    """Kill all that runs in a container, whatever containerd's CRI believes of it."""
+    """Kill all that runs in a container, even if it has ended for containerd's CRI."""
     request = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
     return Rpc(f"{_TASKS}Kill", request, Empty, READ_WITHIN, _NAMESPACE)
 

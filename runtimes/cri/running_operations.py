@@ -11,8 +11,8 @@ from kernel import Failure, GivenUpError, Operation, Operations
 from messages.container_runtime import AskContainer, CallRuntime, RuntimeFailure, RuntimeFailureKind
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.cri.audience import uncertain
 from runtimes.cri.configs.refusals import ConfigRefusedError
+from runtimes.cri.followers import uncertain
 from runtimes.cri.operations.flow import DiskError, RpcError, failure_of, failure_of_disk
 from runtimes.cri.purposes import Purpose, RunningOperation
 
@@ -34,13 +34,13 @@ class RunningOperations:
         self._engine.begin(running, flow, within)
 
     def drop_own(self) -> None:
-        """Drop all that nobody else asked for. Outcomes that still come are ignored."""
+        """Drop our own operations. Outcomes that still come are ignored."""
         for each in tuple(self._engine.purposes()):
             if not isinstance(each.purpose, CallRuntime | AskContainer):
                 self._engine.drop(each)
 
     def own(self) -> Iterator[Purpose]:
-        """Yield what the operations in progress are for that nobody else asked for."""
+        """Yield the purposes of our own operations in progress."""
         return (
             each for each in self.purposes() if not isinstance(each, CallRuntime | AskContainer)
         )

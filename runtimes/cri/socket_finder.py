@@ -31,7 +31,7 @@ class SocketFinder(Actor[SearchDue]):
 
     Owns: the search. What is found outlives it.
     Hears: its own timer.
-    Tells: nobody. Who makes calls reads what was found.
+    Tells: no actor. The wire reads what was found.
     Fails when: it has a bug. Its next life looks again.
     """
 

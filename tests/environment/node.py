@@ -355,11 +355,11 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
         ]
     )
     settings = settings_of(line, (), hostname=NODE)
-    if settings.cluster is not None:
-        cluster = replace(settings.cluster, change_detection=sources.detection)
-        settings = replace(settings, cluster=cluster)
-    assert settings.runtime is not None
-    if settings.runtime.containers is None:
+    runtime, cluster = settings.runtime, settings.cluster
+    if cluster is not None:
+        settings = replace(settings, cluster=replace(cluster, change_detection=sources.detection))
+    assert runtime is not None
+    if runtime.containers is None:
         return settings
-    containers = replace(settings.runtime.containers, pod_logs_dir=folder / "logs")
-    return replace(settings, runtime=replace(settings.runtime, containers=containers))
+    containers = replace(runtime.containers, pod_logs_dir=folder / "logs")
+    return replace(settings, runtime=replace(runtime, containers=containers))

@@ -1,4 +1,4 @@
-"""Reading why a container ended: bounded, whatever the files are.
+"""Reading why a container ended: bounded, for files of any kind and size.
 
 The termination message is the end of its file. Where that is empty, it may be the end of the log instead.
 """

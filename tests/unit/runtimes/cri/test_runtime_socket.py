@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from runtimes.cri import rpcs
-from runtimes.cri.found_wire import FoundWire
 from runtimes.cri.runtime_socket import RuntimeSocket
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
+from runtimes.cri.wires import FoundWire
 from tests.support.cri.noted_wire import NotedWire, nothing
 
 

@@ -1,4 +1,4 @@
-"""Calls are counted when they end, whatever comes of them."""
+"""Wires that carry calls on: counted, and by two connections."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from google.protobuf.message import Message
 
 from agent.last_calls import LastCalls
 from runtimes.cri import rpcs
-from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.figures import CallMade
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure, RpcOutcome
+from runtimes.cri.wires import CountedWire, SplitWire
 from tests.support.cri.noted_wire import NotedWire, nothing
 
 
@@ -54,3 +54,21 @@ def test_streams_go_on_as_they_are_and_the_connection_can_be_closed() -> None:
     assert wire.follow(rpcs.container_events(), told.append, nothing).cancel()
     wire.close()
     assert (len(told), held.is_closed, len(noted)) == (1, True, 0)
+
+
+def test_images_are_asked_for_at_their_own_socket_and_all_else_at_the_runtimes() -> None:
+    images, others = NotedWire(), NotedWire()
+    wire = SplitWire(images, others)
+    wire.call(rpcs.image_status("busybox"), nothing)
+    wire.call(rpcs.version(), nothing)
+    wire.call(rpcs.start_container("c"), nothing)
+    wire.follow(rpcs.container_events(), nothing, nothing)
+    assert images.methods == ["ImageStatus"]
+    assert others.methods == ["Version", "StartContainer", "GetContainerEvents"]
+
+
+def test_both_connections_are_closed_together() -> None:
+    images, others = NotedWire(), NotedWire()
+    SplitWire(images, others).close()
+    assert images.is_closed
+    assert others.is_closed

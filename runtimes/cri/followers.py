@@ -1,4 +1,4 @@
-"""Who is told what of the runtime: those who made requests, and those who follow what it has."""
+"""Tells what the runtime has: answers to requests, and facts to actors that follow it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from messages.pods import PodUid
 from runtimes.cri.messages import NOT_ASKED, CriMemory
 
 
-class RuntimeAudience:
-    """Tells callers and followers. A part of the actor that speaks the interface, whose memory it reads."""
+class RuntimeFollowers:
+    """Tells callers and followers. It is a part of CriRuntime, and reads its memory."""
 
     def __init__(self, memory: CriMemory) -> None:
         self.memory = memory
@@ -34,7 +34,7 @@ class RuntimeAudience:
     # --- who follows -----------------------------------------------------------------------------------
 
     def follow(self, subscriber: Port[RuntimeFact]) -> None:
-        """Tell somebody from now on what changes, and at once what there is."""
+        """Tell an actor all that is there at once, and each change from now on."""
         memory = self.memory
         if subscriber not in memory.followers:
             memory.followers.append(subscriber)
@@ -55,12 +55,12 @@ class RuntimeAudience:
         return everything
 
     def tell_pods(self, uids: Iterable[PodUid]) -> None:
-        """Tell all followers what there is of these pods."""
+        """Tell all followers all that there is of these pods."""
         for uid in uids:
             self.tell(PodContainersAre(uid=uid, sandboxes=self.memory.inventory.contents(uid)))
 
     def tell_others(self, call: CallRuntime, uid: PodUid) -> None:
-        """Tell what a request has changed to those followers who are not told by its answer."""
+        """Tell the changes of a request to followers that do not get its answer."""
         asker: object = call.reply_to
         others = [each for each in self.memory.followers if each != asker]
         contents = self.memory.inventory.contents(uid)
@@ -76,7 +76,7 @@ class RuntimeAudience:
 
     @staticmethod
     def answer(call: CallRuntime | AskContainer, result: Any) -> None:
-        """Tell who made a call or asked a question what came of it."""
+        """Tell the sender of a call or a question its result."""
         if isinstance(call, CallRuntime):
             call.reply_to.tell(RuntimeAnswered(ref=call.ref, outcome=result))
         else:
@@ -101,5 +101,5 @@ class RuntimeAudience:
 
 
 def uncertain(why: str) -> RuntimeFailure:
-    """Return the answer to a request of which nobody knows whether it had its effect."""
+    """Return the answer to a request that may have had its effect."""
     return RuntimeFailure(kind=RuntimeFailureKind.UNCERTAIN, message=why)
