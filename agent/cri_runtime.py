@@ -55,12 +55,6 @@ from runtimes.cri.cgroups.opening import open_cgroups
 from runtimes.cri.configs.namespaces import UserIdRanges
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
-<<<<<<< HEAD
-from runtimes.cri.counted_wire import CountedWire
-from runtimes.cri.found_wire import FoundWire
-=======
-from runtimes.cri.disk_lanes import disk_lanes
->>>>>>> wt-files
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
