@@ -342,7 +342,7 @@ class HangingCredentials(GivenCredentials):
 
     @override
     def access(self) -> Access:
-        self.released.wait(PATIENCE)
+        assert self.released.wait(PATIENCE)
         return super().access()
 
 

@@ -33,7 +33,6 @@ MAY: Final = {
     "unit/kube/test_credentials_client.py": "what it tests is a process that ends",
     "unit/kube/test_credentials_commands.py": "what it tests is a process that is killed",
     "unit/kube/test_credentials_hanging.py": "what it tests are threads that hang",
-    "unit/kube/test_keeper_task.py": "what it tests is a loop that ends",
     "unit/actors/probes/test_engine.py": SOCKETS,
     "unit/actors/probes/test_loop.py": SOCKETS,
     "unit/project/test_clocks.py": "has such lines as examples",
