@@ -20,7 +20,7 @@ from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from agent.pod_edges import PodApiPorts, PodEdges
 from agent.pod_tree import PodTree
-from files.keeping.kept_contents import KeptContents
+from files.kept_contents import KeptContents
 from kernel import (
     ActorStanding,
     ActorSystem,

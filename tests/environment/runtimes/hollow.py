@@ -18,7 +18,7 @@ from runtimes.hollow.behaviour import Ending
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.machine import HollowMachine, Instant
 from runtimes.hollow.probing import HollowProbe, HollowProbes
-from runtimes.hollow.record_keeper import HOLLOW_RECORDS
+from runtimes.hollow.record_file import HOLLOW_RECORDS
 from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
 from runtimes.hollow.rules import HollowRules
 from tests.environment.health import ASKED

@@ -20,6 +20,7 @@ from actors.probes.orders import PROBERS
 from actors.probes.watching import FollowProbes
 from agent.edges import ClusterEdges, Edges
 from agent.tree import AgentTree
+from files.record_keeper import KeepRecords
 from kernel import Key, Port, SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
@@ -36,7 +37,6 @@ from messages.sources import MirrorsJudged
 from messages.statuses import FollowStatuses, ForgetPodStatus
 from messages.units import Timestamp
 from messages.watches import Unwatch, Watch
-from runtimes.hollow.record_keeper import SaveHollowPods
 from runtimes.hollow.records import SandboxRecord
 from server.actor import Listeners
 from settings.agent import Settings
@@ -76,7 +76,7 @@ class RunningWorld(World):
         # All of them go into a memory before anything else is done with them.
         *(Subscribe, FollowNode, Watch, Unwatch, CallApi, MirrorsJudged, HolderIs, FollowStatuses),
         *(RegisterPod, UnregisterPod, FollowObjects, UnfollowObjects),
-        *(RunPod, StopPod, ForgetPod, FollowContainers, SaveHollowPods, ForgetPodStatus),
+        *(RunPod, StopPod, ForgetPod, FollowContainers, KeepRecords, ForgetPodStatus),
         FollowProbes,
     )
     flags: ClassVar[tuple[str, ...]] = ()
