@@ -151,12 +151,26 @@ def test_a_full_disk_is_said_once_and_everything_is_written_when_it_has_room(
     assert said(lines) == STORY
 
 
+def test_a_record_whose_name_may_not_outlive_a_loss_of_power_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Power(monkeypatch, DiskTrouble(well=1, times=1))  # that of the directory
+    with capture_logs() as lines, process(tmp_path) as play:
+        keep(play, web="new")
+        written = (tmp_path / "web.json").stat()
+        assert said(lines) == STORY[:1]
+        play.advance(31.0)
+        assert (tmp_path / "web.json").stat() != written
+    assert said(lines) == STORY
+
+
 def test_a_record_that_cannot_be_written_keeps_no_other_waiting(tmp_path: Path) -> None:
     refused = {f"bad-{number}": "x" for number in range(5)}
     for name in refused:
         (tmp_path / f"{name}.json").mkdir()
     with capture_logs() as lines, process(tmp_path) as play:
         keep(play, **refused, first="x")
+        assert (tmp_path / "first.json").exists()
         for name in ("second", "third"):
             keep(play, **{name: "x"})
             assert (tmp_path / f"{name}.json").exists()
