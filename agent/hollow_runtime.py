@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from actors.probes.watching import ProbesToRun
 from agent.runtime_record import HOLLOW_FILE
+from files.record_keeper import RecordKeeper, RecordMemory
 from kernel import Address, AnySpec, Port, isolated
 from messages.container_runtime import AskContainer
 from messages.events import PostEvent
@@ -19,12 +20,7 @@ from runtimes.containers.actor import (
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
-from runtimes.hollow.record_file import HollowRecordFile
-from runtimes.hollow.record_keeper import (
-    HOLLOW_RECORDS,
-    HollowRecordKeeper,
-    HollowRecordsMemory,
-)
+from runtimes.hollow.record_file import HOLLOW_RECORDS, HollowRecordFile
 from runtimes.hollow.rules import HollowRules, rules_of
 from settings.agent import Settings
 from settings.runtime import HollowSettings
@@ -53,12 +49,12 @@ class HollowRuntime:
         self._pods = RuntimeMemory()
         self._options = ContainersOptions(longest_backoff=settings.longest_restart_pause)
         file = HollowRecordFile(settings.root_dir / HOLLOW_FILE)
-        self._records = HollowRecordsMemory(file=file) if told.keeps_records else None
+        self._records = RecordMemory(file) if told.keeps_records else None
 
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the specs, those of the containers first. They are isolated: pods outlive their trouble."""
         records = self._records
-        keeper = (isolated(HOLLOW_RECORDS, lambda: HollowRecordKeeper(records)),) if records else ()
+        keeper = (isolated(HOLLOW_RECORDS, lambda: RecordKeeper(records)),) if records else ()
         return (
             *keeper,
             isolated(HOLLOW_CONTAINERS, self._make_containers),

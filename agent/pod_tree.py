@@ -14,12 +14,7 @@ from actors.events.recorder import EVENT_RECORDER
 from actors.node.machine import DescribedMachine
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keeper_memory
-from actors.pods.records import (
-    RECORD_KEEPER,
-    RecordKeeper,
-    RecordKeeperMessage,
-    RecordMemory,
-)
+from actors.pods.records import POD_RECORD, POD_RECORDS, KeptPod, PodRecordsMessage
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
 from actors.pods.worker.parts import WorkerPorts
@@ -31,13 +26,15 @@ from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
 from agent.pod_edges import ComposedRuntime, PodEdges, PodPorts
 from agent.provider_runtime import ProviderRuntime
-from agent.runtime_record import POD_RECORDS
+from agent.runtime_record import POD_RECORDS_DIRECTORY
 from agent.volume_tree import VolumeEdges, VolumeTree
+from files.record_keeper import RecordKeeper, RecordMemory
+from files.records import RecordDirectory
 from kernel import Address, AnySpec, DynamicSpec, Level, Port, SupervisorSpec, isolated
 from messages.api import CallApi
 from messages.events import PostEvent
 from messages.node import RuntimeHasNews
-from messages.pods import SourceName
+from messages.pods import PodUid, SourceName
 from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from messages.services import ClusterServices, ServicesIn
 from runtimes.hollow.core import HollowCore
@@ -82,10 +79,10 @@ class PodTree:
         self._runtime_class_memory = RuntimeClassMemory()
         self._follows_services = settings.cluster is not None and self._runtime.uses_services()
         self._volumes = self._volume_tree(settings, runtime)
-        self._record_memory = RecordMemory()
         self._rollout_memory = RolloutMemory()
         self._probe_memory = ProbeKeeperMemory()
-        self._records_directory = settings.root_dir / POD_RECORDS
+        directory = settings.root_dir / POD_RECORDS_DIRECTORY
+        self._record_memory = RecordMemory(RecordDirectory(directory, POD_RECORD))
         # A record of each would take longer than all else that is done for a hollow pod.
         is_hollow = runtime.kind is RuntimeKind.HOLLOW
         self._keeps_records = not is_hollow or runtime.hollow.keeps_records
@@ -98,7 +95,7 @@ class PodTree:
             *(self._keepers_of_cluster() if self._follows_services else ()),
             isolated(STATUS_KEEPER, self._make_status_keeper),
             *(self._volumes.specs() if self._volumes is not None else ()),
-            *((isolated(RECORD_KEEPER, self._make_records),) if self._keeps_records else ()),
+            *((isolated(POD_RECORDS, self._make_records),) if self._keeps_records else ()),
             isolated(PROBE_KEEPER, self._make_probe_keeper),
             DynamicSpec(key=PROBERS),
             isolated(ROLLOUT_KEEPER, self._make_rollouts),
@@ -222,8 +219,8 @@ class PodTree:
     def _make_rollouts(self) -> RolloutKeeper:
         return RolloutKeeper(self._rollout_memory, self._events())
 
-    def _make_records(self) -> RecordKeeper:
-        return RecordKeeper(self._records_directory, self._record_memory)
+    def _make_records(self) -> RecordKeeper[PodUid, KeptPod]:
+        return RecordKeeper(self._record_memory)
 
     def _make_probe_keeper(self) -> ProbeKeeper:
         me, probers = self._address(PROBE_KEEPER), self._address(PROBERS)
@@ -277,5 +274,5 @@ class PodTree:
             logs_steps=self._logs_steps,
         )
 
-    def _records(self) -> Port[RecordKeeperMessage] | None:
-        return self._address(RECORD_KEEPER) if self._keeps_records else None
+    def _records(self) -> Port[PodRecordsMessage] | None:
+        return self._address(POD_RECORDS) if self._keeps_records else None

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 import structlog
 
-from actors.pods.record_pages import PAGE_LIMIT, shows_containers
-from actors.pods.records import MOST_PAGES
-from files.keeping.disk import read_file, write_file
+from actors.pods.records import RECORD_LIMIT, shows_containers
+from files.records import MOST_RECORDS, read_file, write_file
 from runtimes.cri.runtime_socket import PLACES
 from settings.errors import StartError
 from settings.situation import RuntimeKind
@@ -25,7 +24,7 @@ from settings.situation import RuntimeKind
 RECORD: Final = "runtime.json"
 LIMIT: Final = 8192
 """Bytes of a record. One with more is none."""
-POD_RECORDS: Final = "pod-records"
+POD_RECORDS_DIRECTORY: Final = "pod-records"
 """The directory below ``--root-dir`` with what the next process is to know of pods."""
 HOLLOW_FILE: Final = Path("hollow", "containers.json")
 """Below ``--root-dir``: hollow containers, with ``--hollow-records``."""
@@ -92,7 +91,7 @@ def take_directory(root_dir: Path, kind: RuntimeKind, *, may_change: bool) -> No
             keep_record(root_dir, RecordedRuntime(runtime=kind))
         if before is not None and before is not kind:
             _leave(root_dir, before, kind, may_change=may_change)
-        records, ours = root_dir / POD_RECORDS, _aside(root_dir, kind)
+        records, ours = root_dir / POD_RECORDS_DIRECTORY, _aside(root_dir, kind)
         if ours.exists() and not records.exists():
             ours.rename(records)
     except OSError as error:
@@ -111,9 +110,9 @@ def _shown_before(root_dir: Path, kind: RuntimeKind) -> RuntimeKind | None:
 def _pages(root_dir: Path) -> Iterator[bytes]:
     """Yield the records of pods that can be read."""
     with suppress(OSError):
-        for page in islice((root_dir / POD_RECORDS).iterdir(), MOST_PAGES):
+        for page in islice((root_dir / POD_RECORDS_DIRECTORY).iterdir(), MOST_RECORDS):
             with suppress(OSError):
-                yield read_file(page, PAGE_LIMIT)
+                yield read_file(page, RECORD_LIMIT)
 
 
 def _leave(root_dir: Path, before: RuntimeKind, kind: RuntimeKind, *, may_change: bool) -> None:
@@ -124,7 +123,7 @@ def _leave(root_dir: Path, before: RuntimeKind, kind: RuntimeKind, *, may_change
             "choose another directory, or insist with --change-runtime"
         )
     _log.warning("the pods of this directory have another runtime now", before=before, now=kind)
-    records = root_dir / POD_RECORDS
+    records = root_dir / POD_RECORDS_DIRECTORY
     if records.exists():
         records.rename(_aside(root_dir, before))
     # If it cannot be written, the agent does not start: the next one would take these pods for its own.
@@ -136,4 +135,4 @@ def _write(root_dir: Path, record: RecordedRuntime) -> None:
 
 
 def _aside(root_dir: Path, kind: RuntimeKind) -> Path:
-    return root_dir / f"{POD_RECORDS}-{kind}"
+    return root_dir / f"{POD_RECORDS_DIRECTORY}-{kind}"

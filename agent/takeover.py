@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from actors.pods.record_pages import PAGE_LIMIT, KeptPod, decoded_page, page_name
+from actors.pods.records import RECORD_LIMIT, KeptPod, decoded_pod, record_name
 from actors.volumes.making.foreign_search import foreign_volumes, pods_on_disk, stage_mounts
 from actors.volumes.mounts.system_calls import KernelMounts
 from agent.manifest_rules import manifest_rules
-from agent.runtime_record import POD_RECORDS, places_of
+from agent.runtime_record import POD_RECORDS_DIRECTORY, places_of
 from agent.takeover_rows import (
     FoundPods,
     FoundVolumes,
@@ -30,7 +30,7 @@ from agent.takeover_rows import (
     takeover_rows,
 )
 from agent.validation import state_at, write_lines
-from files.keeping.disk import read_file
+from files.records import read_file
 from kernel import carried_out
 from manifests.adopting import AdoptedUids
 from messages.container_runtime import RuntimeFailure
@@ -74,7 +74,9 @@ def explain_takeover(settings: Settings, output: str) -> int:
     served = _served(settings, tuple(pods.values()), adopts=runtime.containers.adopts_static_pods)
     volumes = _volumes(str(settings.root_dir.absolute()))
     found = FoundPods(
-        running=pods, instances=instances, kept=_kept(settings.root_dir / POD_RECORDS, served)
+        running=pods,
+        instances=instances,
+        kept=_kept(settings.root_dir / POD_RECORDS_DIRECTORY, served),
     )
     rows = takeover_rows(
         served,
@@ -161,7 +163,7 @@ def _kept(folder: Path, pods: tuple[Pod, ...]) -> dict[PodUid, KeptPod]:
     found = {}
     for pod in pods:
         with suppress(OSError):
-            kept = decoded_page(read_file(folder / page_name(pod.uid), PAGE_LIMIT))
+            kept = decoded_pod(read_file(folder / record_name(pod.uid), RECORD_LIMIT))
             if kept is not None and kept.uid == pod.uid:
                 found[pod.uid] = kept
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from actors.pods.record_pages import KeptPod
+from actors.pods.records import KeptPod
 from actors.volumes.making.foreign import ForeignVolume, StageMount
 from manifests.adopting import why_not
 from manifests.container_hashes import container_digests, container_hash, is_unchanged

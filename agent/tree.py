@@ -21,7 +21,7 @@ from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from agent.pod_edges import PodApiPorts, PodEdges
 from agent.pod_tree import PodTree
 from agent.process_edges import ProcessEdges
-from files.keeping.kept_contents import KeptContents
+from files.kept_contents import KeptContents
 from kernel import (
     ActorStanding,
     ActorSystem,

@@ -8,10 +8,8 @@ the source given a pod another one, verdicts, mirrors and records would name two
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from manifests.container_hashes import container_hash, is_unchanged
@@ -21,7 +19,6 @@ from messages.pods import FullName, JsonObject, PodUid, SourceName
 
 MOST_KEPT: Final = 10_000
 """UIDs that a record holds. More static pods no node has."""
-_FORM: Final = b"actorlet-static-uids 1"
 
 
 class KeptUid(NamedTuple):
@@ -95,25 +92,3 @@ def why_not(pod: JsonObject, found: RuntimePod) -> str:
     lasting = [each["name"] for each in (*filter(is_sidecar, inits), *regular)]
     missing = [name for name in lasting if name not in there]
     return f"it has no container {missing[0]}, which is in the manifest" if missing else ""
-
-
-def encoded_uids(kept: Iterable[KeptUid]) -> bytes:
-    """Return UIDs as they are on disk: a line with the form and a digest of the rest, then JSON."""
-    body = json.dumps([list(each) for each in kept]).encode("ascii")
-    return _head(body) + b"\n" + body
-
-
-def decoded_uids(data: bytes) -> tuple[KeptUid, ...] | None:
-    """Return the UIDs that a record says; None if it is torn, of another version, or no record."""
-    head, _, body = data.partition(b"\n")
-    return tuple(_decoded(body)) if head == _head(body) else None
-
-
-def _decoded(body: bytes) -> Iterator[KeptUid]:
-    # Nobody but ``encoded_uids`` makes a body with this digest by accident; who does it on purpose is root.
-    for name, digest, uid in json.loads(body)[-MOST_KEPT:]:
-        yield KeptUid(FullName(name), digest, PodUid(uid))
-
-
-def _head(body: bytes) -> bytes:
-    return b"%s %s" % (_FORM, sha256(body).hexdigest().encode("ascii"))

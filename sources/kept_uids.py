@@ -8,13 +8,14 @@ from typing import Final
 
 import structlog
 
-from files.keeping.disk import UNUSABLE, read_file, write_file
-from manifests.adopting import AdoptedUids, KeptUid, decoded_uids, encoded_uids
+from files.records import decoded, encoded, read_file, set_aside, write_file
+from manifests.adopting import MOST_KEPT, AdoptedUids, KeptUid
 from messages.pod_runtime import RuntimePod
-from messages.pods import JsonObject, PodUid, SourceName
+from messages.pods import FullName, JsonObject, PodUid, SourceName
 
 RECORD_LIMIT: Final = 4 * 1024 * 1024
 """Bytes of a record. One with more is none."""
+_FORM: Final = b"actorlet-static-uids 1"
 RECORD_NAME: Final = "kept-static-uids"
 WAITING: Final = "is not looked at until the container runtime has said which static pods run"
 """Of a source that may have to give its pods the UIDs of these."""
@@ -85,7 +86,7 @@ class StaticUids:
 
     def _set_aside(self) -> None:
         try:
-            self._file.replace(self._file.with_suffix(UNUSABLE))
+            set_aside(self._file)
         except OSError as error:
             self._note(f"cannot be set aside: {error.strerror}")
         else:
@@ -93,6 +94,20 @@ class StaticUids:
 
     def _note(self, reason: str) -> None:
         self._log.warning("the record of adopted pods", file=str(self._file), reason=reason)
+
+
+def encoded_uids(kept: Iterable[KeptUid]) -> bytes:
+    """Return UIDs as they are on disk."""
+    return encoded(_FORM, [list(each) for each in kept])
+
+
+def decoded_uids(data: bytes) -> tuple[KeptUid, ...] | None:
+    """Return the UIDs that a record says; None if it is torn, of another version, or no record."""
+    document = decoded(_FORM, data)
+    if document is None:
+        return None
+    found = document[-MOST_KEPT:]
+    return tuple(KeptUid(FullName(name), digest, PodUid(uid)) for name, digest, uid in found)
 
 
 def kept_uids(file: Path) -> tuple[KeptUid, ...] | None:

@@ -25,9 +25,9 @@ from actors.pods.launcher import WorkerLauncher
 from actors.pods.node_view import view_of
 from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.pod_records import life_of, working_pods
-from actors.pods.record_pages import KeptPod
-from actors.pods.records import KeptPodsAre, ReadKeptPods
+from actors.pods.records import KeptPod
 from actors.pods.roster import PodRoster
+from files.record_keeper import ReadRecords, RecordsAre
 from kernel import PooledActor
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.pod_lives import (
@@ -72,12 +72,12 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     Owns: which pods have workers, the lines for static names, the sums of admission, and what is known of
     pods that only the runtime has.
     Hears: ``PodFact``, ``NodeFact``; ``PodsObserved`` of the runtime; ``LifeIs`` and ``WorkerGone`` of
-    workers; ``KeptPodsAre``; ``KillPod``, ``RepeatPodStatuses``, ``DescribePodLives``.
+    workers; ``RecordsAre``; ``KillPod``, ``RepeatPodStatuses``, ``DescribePodLives``.
     Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the runtime ``ListRuntimePods``
     when it starts; the supervisor of workers ``StartChild`` and ``StopChild``; workers ``PodWish``, and
     ``CommandAgain`` in each new life of the runtime; the keeper of statuses ``PodStatusIs`` of pods that
-    are refused, and ``ForgetPodStatus``; the keeper of records ``ReadKeptPods`` and ``DropPod``; the keeper
-    of volumes ``ReleaseOtherVolumes`` once all sources have listed.
+    are refused, and ``ForgetPodStatus``; the keeper of records ``ReadRecords`` and ``KeepRecords``; the
+    keeper of volumes ``ReleaseOtherVolumes`` once all sources have listed.
     Fails when: it has a bug. The next life knows the same pods, hears all listings again, and repeats to
     every worker what is wished of it.
 
@@ -117,7 +117,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         match message:
             case PodsAre() | PodsChanged() | PodsObserved() | NodeIs() | NodeIsGone():
                 self._note(message)
-            case KeptPodsAre(pods=pods):
+            case RecordsAre(records=pods):
                 self._note_records(pods)
             case LifeIs(uid=uid, wish=wish, life=life):
                 self._launcher.note_up(uid)
@@ -214,7 +214,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             self._note_records({})
         elif self._memory.kept is None:
             self._asked_for_records += 1
-            self._ports.records.tell(ReadKeptPods(reply_to=self._ports.me))
+            self._ports.records.tell(ReadRecords(reply_to=self._ports.me))
             self.later(RECORDS_AGAIN, self._note_late_records)
 
     def _note_late_records(self) -> None:

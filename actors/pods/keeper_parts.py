@@ -11,8 +11,7 @@ from actors.pods.admission import Admission
 from actors.pods.launching import WINDOW, Launch
 from actors.pods.node_view import NodeView
 from actors.pods.orders import LifeIs, WorkerGone
-from actors.pods.record_pages import KeptPod
-from actors.pods.records import DropPod, KeptPodsAre, ReadKeptPods
+from actors.pods.records import KeptPod, KeptPodsAre, PodRecordsMessage
 from actors.pods.roster_steps import RosterMemory
 from actors.pods.work_times import WorkTimes
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
@@ -64,7 +63,7 @@ class PodKeeperPorts:
     statuses: Port[PodStatusIs | ForgetPodStatus]
     worker: WorkerPorts
     """What every worker gets."""
-    records: Port[ReadKeptPods | DropPod] | None = None
+    records: Port[PodRecordsMessage] | None = None
     """Who has what an earlier process kept; None if nothing is kept."""
     address: Address
     me: Port[PodKeeperMessage]

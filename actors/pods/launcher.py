@@ -26,11 +26,11 @@ from actors.pods.pod_records import (
     TellRefusal,
     TellWish,
 )
-from actors.pods.records import DropPod
 from actors.pods.roster import PodRoster
 from actors.pods.work_times import Operation
 from actors.pods.worker.actor import PodWorker
 from actors.pods.worker.parts import WorkerMemory
+from files.record_keeper import KeepRecords
 from kernel import PooledActor, StartChild, StopChild, isolated
 from messages.events import EventType
 from messages.pod_lives import PodKilled
@@ -140,8 +140,8 @@ class WorkerLauncher:
         memory = self._memory.workers.get(record.pod.uid)
         if memory is None or memory.wish.since != record.since:
             uid, kept = record.pod.uid, self._memory.kept or {}
-            if memory is not None and self._ports.records is not None:
-                self._ports.records.tell(DropPod(uid=uid))  # it is about the pod before
+            if memory is not None:
+                self._drop_record(uid)  # it is about the pod before
             memory = WorkerMemory(wish=record.wished(), kept=kept.pop(uid, None))
             self._memory.workers[uid] = memory
         return memory
@@ -151,15 +151,17 @@ class WorkerLauncher:
         if uid not in self._memory.roster.records:
             self._memory.workers.pop(uid, None)
             self._memory.times.forget(uid)
-            if self._ports.records is not None:
-                self._ports.records.tell(DropPod(uid=uid))
+            self._drop_record(uid)
+
+    def _drop_record(self, uid: PodUid) -> None:
+        if self._ports.records is not None:
+            self._ports.records.tell(KeepRecords(records={uid: None}))
 
     def drop_strange_records(self) -> None:
         """Drop what an earlier process has kept of pods that are no more."""
         kept, records = self._memory.kept or {}, self._memory.roster.records
         for uid in [uid for uid in kept if uid not in records]:
-            if self._ports.records is not None:
-                self._ports.records.tell(DropPod(uid=uid))
+            self._drop_record(uid)
             del kept[uid]
 
     def tell_status(self, uid: PodUid, record: PodRecord) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from actors.pods.records import PodKept
+from files.record_keeper import RecordsKept
 from kernel import Key, LevelIs
 from messages.change_hooks import RolloutGranted
 from messages.objects import HeldObject, ObjectFact, ObjectId
@@ -115,7 +115,7 @@ PodWorkerMessage = (
     | ContainersSignalled
     | RolloutGranted
     | HooksDue
-    | PodKept
+    | RecordsKept
     | KeepingOverdue
 )
 

@@ -1,257 +1,197 @@
-"""RecordKeeper: keeps a small file of each pod that runs, for the next process.
-
-Nothing depends on it while the agent runs. What cannot be written or read is said once and done without.
-"""
+"""The record of a pod: what is kept of it on disk for the next process. It holds no value of any Secret."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final, TypeAlias, assert_never
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, TypeAlias
 
-import structlog
-from typing_extensions import override
+from files.record_keeper import KeepRecords, RecordKeeperMessage, RecordsAre, record_key
+from files.records import RecordForm, decoded, encoded
+from manifests.container_resources import resources_of
+from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pod_runtime import ProbeVerdict
+from messages.pods import JsonObject, Pod, PodUid
+from messages.statuses import PodCondition
+from messages.units import Timestamp
 
-from actors.pods.record_pages import (
-    PAGE_LIMIT,
-    KeptPod,
-    decoded_page,
-    encoded_page,
-    page_name,
-)
-from files.keeping.disk import (
-    NEW,
-    UNUSABLE,
-    make_directory,
-    read_file,
-    remove_file,
-    sync_directory,
-    write_file,
-)
-from kernel import Actor, Key, Port
-from messages.pods import PodUid
-from messages.units import Seconds
+RECORD_LIMIT: Final = 256 * 1024
+"""Bytes of a record. One with more is not this agent's."""
+_FORM: Final = b"actorlet-pod 1"
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
-WRITE_AGAIN: Final = Seconds(30.0)
-"""How long after a write that failed it is tried again."""
-MOST_REFUSED: Final = 3
-"""Pages that cannot be written before it is the disk that cannot: then none is tried before all are."""
-MOST_PAGES: Final = 20_000
-"""Pages that are read at a start. More are nobody's pods."""
 
-_log = structlog.get_logger("pods")
+class ObjectVersion(NamedTuple):
+    """One version of an object, without what is in it."""
+
+    uid: str
+    resource_version: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepPod:
-    """Keep this of a pod. Coalesced per pod: the newest counts. May repeat."""
-
-    kept: KeptPod
-    reply_to: Port[PodKept] | None = None
-    """Who is told once it is kept; None if nobody waits for that."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodKept:
-    """What was to be kept of a pod is on disk; or it cannot be, which the log says. May repeat."""
+class KeptPod:
+    """What the next process is to know of a pod."""
 
     uid: PodUid
+    start_time: Timestamp | None = None
+    """When the node took it on."""
+    stopped_by: Timestamp | None = None
+    """When its grace is over, once it is being stopped: the next process gives it no new one."""
+    objects: Mapping[ObjectId, ObjectVersion] = field(default_factory=dict)
+    """The versions that it was started with or has heard of, of objects whose changes it acts on."""
+    resources: Mapping[str, JsonObject] = field(default_factory=dict)
+    """What it was admitted with, by name of the container."""
+    probed: Mapping[str, ProbeVerdict] = field(default_factory=dict)
+    """What its probes said, by name of the container, of those that started or became ready."""
+    outdated: frozenset[str] = frozenset()
+    """Ids of instances that are replaced, since an object that they use changed, or that were."""
+    running: Sequence[JsonObject] = ()
+    """The statuses of containers that run, in the API's form, if only this process knows since when."""
+    conditions: Mapping[str, tuple[str, Timestamp]] = field(default_factory=dict)
+    """Status and time of each condition by its type, of a static pod: nobody else knows the times."""
+    ips: tuple[str, ...] = ()
+    """The addresses of a static pod: a sandbox that was stopped does not tell them any more."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Those of its containers when this agent first saw it, of a static pod whose UID its user has fixed."""
+    ended: JsonObject | None = None
+    """Its status, in the API's form, once it has ended by itself: it never runs again. None before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropPod:
-    """Keep nothing of a pod any more. May repeat."""
+KeepPods: TypeAlias = KeepRecords[PodUid, KeptPod]
+KeptPodsAre: TypeAlias = RecordsAre[PodUid, KeptPod]
+PodRecordsMessage: TypeAlias = RecordKeeperMessage[PodUid, KeptPod]
 
-    uid: PodUid
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadKeptPods:
-    """Asks for what the process before has kept. Answered by one ``KeptPodsAre``. Coalesced."""
-
-    reply_to: Port[KeptPodsAre]
+POD_RECORDS: Final = record_key("pod-records")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptPodsAre:
-    """What the process before has kept."""
-
-    pods: Mapping[PodUid, KeptPod]
-
-
-RecordKeeperMessage: TypeAlias = KeepPod | DropPod | ReadKeptPods
-
-
-def _pod_of_record(message: RecordKeeperMessage) -> Hashable | None:
-    match message:
-        case KeepPod(kept=kept):
-            return kept.uid
-        case DropPod(uid=uid):
-            return uid
-        case ReadKeptPods():
-            return ReadKeptPods
-        case _:
-            return None
-
-
-RECORD_KEEPER = Key[RecordKeeperMessage]("pod-records", coalesce=_pod_of_record)
-
-
-@dataclass(slots=True)
-class RecordMemory:
-    """What outlives a life of the keeper of records."""
-
-    unwritten: dict[PodUid, KeptPod | None] = field(default_factory=dict)
-    """What is to be on disk, and may not be yet; None for a page that is to go."""
-    waiting: dict[PodUid, Port[PodKept]] = field(default_factory=dict)
-    """Who is told once the disk has, or refuses, what is kept of a pod."""
-    trouble: str = ""
+def kept_pod(
+    pod: Pod,
+    start_time: Timestamp | None,
+    objects: Mapping[ObjectId, ObjectVersion],
+    verdicts: Mapping[str, ProbeVerdict] | None = None,
+    outdated: frozenset[str] = frozenset(),
+    shown: tuple[PodCondition, ...] = (),
+) -> KeptPod:
+    """Return what is kept of ``pod``, with the conditions that are ``shown`` if it is a static one."""
+    found = resources_of(pod)
+    probed = {
+        name: ProbeVerdict(
+            is_started=said.is_started, is_ready=said.is_ready, container_id=said.container_id
+        )
+        for name, said in (verdicts or {}).items()
+        if said.container_id
+    }
+    return KeptPod(
+        uid=pod.uid,
+        start_time=start_time,
+        objects=objects,
+        resources=found,
+        probed=probed,
+        outdated=outdated,
+        conditions={each.type: (each.status, each.since) for each in shown if pod.is_static},
+    )
 
 
-class RecordKeeper(Actor[RecordKeeperMessage]):
-    """Keeps one page of each pod in a directory, written by rename.
+def conditions_kept(kept: KeptPod) -> tuple[PodCondition, ...]:
+    """Return the conditions that an earlier process showed, without their words."""
+    return tuple(
+        PodCondition(type=type_, status=status, since=since)
+        for type_, (status, since) in kept.conditions.items()
+    )
 
-    Owns: the directory.
-    Hears: ``KeepPod``, ``DropPod`` (coalesced per pod), ``ReadKeptPods``.
-    Tells: who asked ``KeptPodsAre``, and who waits ``PodKept``.
-    Fails when: it has a bug. The next life writes again what may not be on disk.
 
-    A page that cannot be read is set aside, and all of these are one line of the log. A page that cannot be
-    written keeps no other waiting. A disk that is full or broken is said once, and once more when it is over;
-    every page is then written after all.
+def record_name(uid: PodUid) -> str:
+    """Return the name of the record of a pod: the same in every process, and never a path."""
+    is_plain = 0 < len(uid) <= 200 and _PLAIN.issuperset(uid)
+    return f"{uid if is_plain else sha256(uid.encode()).hexdigest()}.json"
+
+
+def encoded_pod(kept: KeptPod) -> bytes:
+    """Return what is kept as it is on disk. A status that is too long for it loses all but its phase."""
+    data = encoded(_FORM, _document(kept, kept.ended))
+    if kept.ended is not None and len(data) > RECORD_LIMIT:
+        data = encoded(_FORM, _document(kept, {"phase": kept.ended["phase"]}))
+    return data
+
+
+def _document(kept: KeptPod, ended: JsonObject | None) -> JsonObject:
+    return {
+        "uid": kept.uid,
+        "startTime": kept.start_time,
+        "stoppedBy": kept.stopped_by,
+        "objects": [
+            [wanted.kind.value, wanted.origin.value, wanted.namespace, wanted.name, *version]
+            for wanted, version in kept.objects.items()
+        ],
+        "resources": dict(kept.resources),
+        "probed": {
+            name: [said.container_id, said.is_started, said.is_ready]
+            for name, said in kept.probed.items()
+        },
+        "outdated": sorted(kept.outdated),
+        "running": list(kept.running),
+        "conditions": dict(kept.conditions),
+        "ips": list(kept.ips),
+        "digests": dict(kept.digests),
+        "ended": ended,
+    }
+
+
+def decoded_pod(data: bytes) -> KeptPod | None:
+    """Return what a record says; None if it is torn, of another version, or no record at all."""
+    document: Mapping[str, Any] | None = decoded(_FORM, data)
+    return None if document is None else _kept(document)
+
+
+def _kept(document: Mapping[str, Any]) -> KeptPod:
+    return KeptPod(
+        uid=PodUid(document["uid"]),
+        start_time=document["startTime"],
+        stopped_by=document["stoppedBy"],
+        objects={
+            ObjectId(
+                kind=ObjectKind(kind), origin=Origin(origin), namespace=namespace, name=name
+            ): ObjectVersion(uid, version)
+            for kind, origin, namespace, name, uid, version in document["objects"]
+        },
+        resources=document["resources"],
+        probed={
+            name: ProbeVerdict(is_started=is_started, is_ready=is_ready, container_id=container_id)
+            for name, (container_id, is_started, is_ready) in document.get("probed", {}).items()
+        },
+        outdated=frozenset(document.get("outdated", ())),
+        running=tuple(document.get("running", ())),
+        conditions={
+            type_: (status, since)
+            for type_, (status, since) in document.get("conditions", {}).items()
+        },
+        ips=tuple(document.get("ips", ())),
+        digests=document.get("digests", {}),
+        ended=document.get("ended"),
+    )
+
+
+def _record(name: str, data: bytes) -> tuple[PodUid, KeptPod] | None:
+    kept = decoded_pod(data)
+    return (kept.uid, kept) if kept is not None and record_name(kept.uid) == name else None
+
+
+POD_RECORD: Final[RecordForm[PodUid, KeptPod]] = RecordForm(
+    what="records of pods",
+    pattern="*.json",
+    limit=RECORD_LIMIT,
+    name_of=record_name,
+    encode=lambda _, kept: encoded_pod(kept),
+    decode=_record,
+)
+
+
+def shows_containers(data: bytes) -> bool:
+    """Return whether a record shows that containers of its pod ran, or something else that is not hollow.
+
+    Hollow pods have no records here, unless they have records of their own. A pod that waits for a container
+    runtime has one without an address. Versions that wrote no conditions ran no pod that waits for a runtime.
     """
-
-    def __init__(self, directory: Path, memory: RecordMemory) -> None:
-        self._directory = directory
-        self._memory = memory
-        self._refused: dict[PodUid, str] = {}
-        """Why pages cannot be written, of those that wait for the next try."""
-        self._is_broken = False
-        """All pages wait for it."""
-
-    @override
-    def started(self) -> None:
-        self._next_try = self.alarm(self._begin_again)
-        self._write()
-
-    @override
-    def receive(self, message: RecordKeeperMessage, /) -> None:
-        match message:
-            case KeepPod(kept=kept, reply_to=reply_to):
-                self._memory.unwritten[kept.uid] = kept
-                if reply_to is not None:
-                    self._memory.waiting[kept.uid] = reply_to
-                self._write()
-            case DropPod(uid=uid):
-                self._memory.unwritten[uid] = None
-                self._write()
-            case ReadKeptPods(reply_to=reply_to):
-                reply_to.tell(KeptPodsAre(pods=self._read()))
-            case _:
-                assert_never(message)
-
-    # --- writing ---------------------------------------------------------------------------------------
-
-    def _write(self) -> None:
-        """Bring onto the disk what is not there yet, and tell those who wait for that."""
-        if self._memory.unwritten and not self._is_broken:
-            self._write_pages()
-        waiting, self._memory.waiting = self._memory.waiting, {}
-        for uid, reply_to in waiting.items():
-            reply_to.tell(PodKept(uid=uid))
-
-    def _write_pages(self) -> None:
-        """Write what is not there yet. What the disk refuses is tried again later."""
-        trouble = ""
-        try:
-            make_directory(self._directory)
-            for uid in tuple(self._memory.unwritten):
-                if uid not in self._refused and not self._is_broken:
-                    self._write_page(uid)
-            sync_directory(self._directory)
-        except OSError as error:
-            self._is_broken, trouble = True, str(error.strerror)
-        trouble = trouble or next(iter(self._refused.values()), "")
-        self._note(f"cannot be written: {trouble}" if trouble else "")
-        if trouble and self._next_try.due is None:
-            self._next_try.after(WRITE_AGAIN)
-
-    def _write_page(self, uid: PodUid) -> None:
-        unwritten, page = self._memory.unwritten, self._directory / page_name(uid)
-        kept = unwritten[uid]
-        try:
-            if kept is None:
-                page.unlink(missing_ok=True)
-            else:
-                write_file(page, encoded_page(kept))
-        except OSError as error:
-            self._refused[uid] = str(error.strerror)
-            self._is_broken = len(self._refused) >= MOST_REFUSED
-        else:
-            del unwritten[uid]
-
-    def _begin_again(self) -> None:
-        """Try all pages again, those last that were refused."""
-        unwritten, refused = self._memory.unwritten, tuple(self._refused)
-        for uid in refused:
-            unwritten[uid] = unwritten.pop(uid)
-        self._is_broken = False
-        self._refused.clear()
-        self._write()
-
-    def _note(self, trouble: str) -> None:
-        """Say what is wrong, or that it is over; each once."""
-        memory = self._memory
-        if trouble == memory.trouble:
-            return
-        memory.trouble = trouble
-        if trouble:
-            _log.warning(
-                "records of pods are not kept for a restart",
-                directory=str(self._directory),
-                reason=trouble,
-            )
-        else:
-            _log.info("records of pods are kept again", directory=str(self._directory))
-
-    # --- reading ---------------------------------------------------------------------------------------
-
-    def _read(self) -> dict[PodUid, KeptPod]:
-        """Read every page. What earlier processes set aside or had half written is removed."""
-        found: dict[PodUid, KeptPod] = {}
-        unusable = 0
-        try:
-            for page in self._pages():
-                kept = self._read_page(page)
-                if kept is None:
-                    unusable += 1
-                else:
-                    found[kept.uid] = kept
-        except OSError as error:
-            self._note(f"cannot be read: {error.strerror}")
-        if unusable:
-            directory = str(self._directory)
-            _log.warning("records of pods are set aside", directory=directory, pages=unusable)
-        return found
-
-    def _pages(self) -> Iterator[Path]:
-        if not self._directory.exists():
-            return
-        files = sorted(self._directory.iterdir())
-        for file in files:
-            if file.suffix in {NEW, UNUSABLE}:
-                remove_file(file)
-        yield from [file for file in files if file.suffix == ".json"][:MOST_PAGES]
-
-    def _read_page(self, page: Path) -> KeptPod | None:
-        """Return what a page says; None if it is unusable, and set aside."""
-        try:
-            data = read_file(page, PAGE_LIMIT)
-        except OSError:
-            data = b""
-        kept = decoded_page(data)
-        if kept is None or page_name(kept.uid) != page.name:
-            page.replace(page.with_suffix(UNUSABLE))
-            return None
-        return kept
+    document: Mapping[str, Any] | None = decoded(_FORM, data)
+    return document is not None and (bool(document.get("ips")) or "conditions" not in document)

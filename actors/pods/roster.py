@@ -20,7 +20,7 @@ from actors.pods.pod_records import (
     StopWorker,
     TellWish,
 )
-from actors.pods.record_pages import KeptPod
+from actors.pods.records import KeptPod
 from actors.pods.replacements import Replacements
 from actors.pods.roster_steps import STOPPED, RosterMemory, RosterSteps
 from messages.pod_lives import KillPod, PodLife

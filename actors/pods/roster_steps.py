@@ -33,7 +33,7 @@ from actors.pods.pod_records import (
     TellWish,
 )
 from actors.pods.preemption import PREEMPTED
-from actors.pods.record_pages import KeptPod
+from actors.pods.records import KeptPod
 from actors.pods.resizes import Resizes
 from actors.pods.static_names import StaticNames
 from messages.pod_lives import KillPod, PodLife

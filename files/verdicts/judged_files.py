@@ -14,7 +14,7 @@ from typing import Final, Generic, NamedTuple
 
 import structlog
 
-from files.keeping.kept_contents import KeptContents
+from files.kept_contents import KeptContents
 from files.looking.found import Listed
 from files.looking.steps import Steps
 from files.verdicts.judging import judging

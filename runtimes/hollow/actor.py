@@ -18,6 +18,7 @@ from actors.probes.watching import (
     ProbesBegan,
     ProbesToRun,
 )
+from files.record_keeper import KeepRecords, ReadRecords, RecordsAre
 from kernel import Key, PooledActor, Port, Timer
 from messages.container_runtime import (
     AskContainer,
@@ -38,12 +39,7 @@ from messages.units import Seconds
 from runtimes.hollow.core import AT_ONCE, HollowAnswer, HollowCore
 from runtimes.hollow.machine import Instant
 from runtimes.hollow.questions import answer_of
-from runtimes.hollow.record_keeper import (
-    HollowPodsSaved,
-    HollowRecordsMessage,
-    ReadHollowPods,
-    SaveHollowPods,
-)
+from runtimes.hollow.record_file import HollowRecordsAre, HollowRecordsMessage
 from runtimes.hollow.saving import restore, saved
 from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
@@ -75,7 +71,7 @@ class HollowStepsDue:
 
 
 HollowContainersMessage: TypeAlias = (
-    ContainerRuntimeMessage | HooksMessage | ProbesToRun | HollowStepsDue | HollowPodsSaved
+    ContainerRuntimeMessage | HooksMessage | ProbesToRun | HollowStepsDue | HollowRecordsAre
 )
 
 HOLLOW_CONTAINERS = Key[HollowContainersMessage]("runtime/containers")
@@ -179,7 +175,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             case AskContainer(question=question, reply_to=reply_to, ref=ref):
                 answer = answer_of(self._core.machine, question, self.clock.wall())
                 reply_to.tell(ContainerAnswered(ref=ref, answer=answer))
-            case HollowPodsSaved():
+            case RecordsAre():
                 pass  # what was saved before is known by now
             case _:
                 self._take_probe(message)
@@ -206,13 +202,13 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def _ask_records(self) -> None:
         """Ask what the process before has saved, and again if nobody answers."""
         if self._records is not None:
-            self._records.tell(ReadHollowPods(reply_to=self.me))
+            self._records.tell(ReadRecords(reply_to=self.me))
             self._no_records.after(ASK_AGAIN_AFTER)
 
     def _wait_for_records(self, message: HollowContainersMessage) -> None:
         memory = self._memory
-        if isinstance(message, HollowPodsSaved):
-            restore(self._core.machine, message.pods, self._now())
+        if isinstance(message, RecordsAre):
+            restore(self._core.machine, message.records.values(), self._now())
             memory.is_restored = True
             self._no_records.at(None)
             waiting, memory.waiting = memory.waiting, []
@@ -241,8 +237,8 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         machine, now = self._core.machine, self._now()
         uids = tuple(islice(machine.touched, limit))
         if self._records is not None and uids:
-            pods = tuple(saved(machine, uid, now) for uid in uids)
-            self._records.tell(SaveHollowPods(pods=pods))
+            pods = {uid: saved(machine, uid, now) for uid in uids}
+            self._records.tell(KeepRecords(records=pods))
         for uid in uids:  # not before: the next life saves what this one crashes over
             del machine.touched[uid]
 

@@ -7,32 +7,40 @@ those that do are written into a new file, which replaces the old one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
+from files.record_keeper import RecordKeeperMessage, RecordsAre, record_key
+from files.records import UNUSABLE, Trouble, read_file, replaced, set_aside
 from messages.pods import PodUid
 from runtimes.hollow.saved import SavedPod
 from runtimes.hollow.saved_lines import decoded, encoded
 
 HEADER: Final = b'{"records":"actorlet hollow containers","version":1}\n'
-ASIDE: Final = ".unusable"
-"""Added to the name of a file that this agent cannot have written, or not as it is."""
-
 _READ_LIMIT: Final = 512 * 2**20
 _WORTH_REPLACING: Final = 2**20
 """Bytes of lines that do not count."""
+
+HollowRecordsMessage: TypeAlias = RecordKeeperMessage[PodUid, SavedPod]
+HollowRecordsAre: TypeAlias = RecordsAre[PodUid, SavedPod]
+
+HOLLOW_RECORDS: Final = record_key("runtime/records")
 
 _log = structlog.get_logger("runtime")
 
 
 class HollowRecordFile:
-    """One such file. Blocks; owned by one actor at a time."""
+    """One such file. Blocks; owned by one actor at a time.
+
+    A file of each pod would take an fsync and a rename for each change of ten thousand pods.
+    """
 
     def __init__(self, path: Path) -> None:
+        self.trouble = Trouble("records of hollow containers", path)
         self._path = path
         self._descriptor: int | None = None
         self._size = 0
@@ -41,29 +49,32 @@ class HollowRecordFile:
         """Where the line of each pod is that counts, and how long it is."""
         self._live = 0
 
-    def read(self) -> tuple[SavedPod, ...]:
-        """Return what the process before has saved. A file that cannot be read is set aside, and said once.
+    def read(self) -> Mapping[PodUid, SavedPod]:
+        """Return what the process before has saved. A file that cannot be read is set aside."""
+        try:
+            return self._read()
+        except OSError as error:
+            self.trouble.note(f"cannot be read: {error.strerror}")
+            return {}
 
-        Raises ``OSError`` if that cannot be found out.
-        """
+    def _read(self) -> Mapping[PodUid, SavedPod]:
         self.close()
         self._places, self._live, self._size = {}, 0, 0
         try:
-            if self._path.stat().st_size > _READ_LIMIT:
-                self._set_aside("it is too long")
-                return ()
-            data = self._path.read_bytes()
+            data = read_file(self._path, _READ_LIMIT)
         except FileNotFoundError:
-            return ()
-        if not data.startswith(HEADER):
-            if data:
-                self._set_aside("it is not this agent's")
-            return ()
-        return self._pods_in(data)
+            return {}
+        if data.startswith(HEADER) and len(data) <= _READ_LIMIT:
+            return self._pods_in(data)
+        if data:
+            aside = str(set_aside(self._path))
+            _log.warning("records of hollow containers are set aside", file=aside)
+        return {}
 
-    def write(self, pods: Iterable[SavedPod]) -> None:
-        """Save ``pods``. Raises ``OSError``: then nothing was saved, and it may be tried again."""
+    def write(self, records: Mapping[PodUid, SavedPod | None]) -> Mapping[PodUid, OSError]:
+        """Save pods. Raises ``OSError``: then nothing was saved, and it may be tried again."""
         descriptor = self._opened()
+        pods = [pod or SavedPod(uid=uid) for uid, pod in records.items()]
         lines = [(pod, encoded(pod) + b"\n") for pod in pods]
         written = b"".join(line for _, line in lines)
         try:
@@ -76,6 +87,7 @@ class HollowRecordFile:
             self._note(pod, len(line))
         if self._size > 2 * self._live + _WORTH_REPLACING:
             self._replace()
+        return {}
 
     def close(self) -> None:
         """Close the file."""
@@ -83,7 +95,7 @@ class HollowRecordFile:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def _pods_in(self, data: bytes) -> tuple[SavedPod, ...]:
+    def _pods_in(self, data: bytes) -> Mapping[PodUid, SavedPod]:
         found: dict[PodUid, SavedPod] = {}
         unusable = 0
         self._size = len(HEADER)
@@ -104,7 +116,7 @@ class HollowRecordFile:
             self._keep_copy(data, unusable)
         elif torn:
             _log.info("the last record of a hollow pod was not written to its end")
-        return tuple(found.values())
+        return found
 
     def _note(self, pod: SavedPod, length: int) -> None:
         """Note the next line of the file. That of a pod that is gone does not count."""
@@ -131,26 +143,18 @@ class HollowRecordFile:
 
     def _replace(self) -> None:
         """Write what counts into a new file, and take that."""
-        new = self._path.with_suffix(".new")
         descriptor, size = self._opened(), len(HEADER)
         places: dict[PodUid, tuple[int, int]] = {}
-        with new.open("wb") as file:
-            new.chmod(0o600)
+        with replaced(self._path) as file:
             file.write(HEADER)
             for uid, (at, length) in self._places.items():
                 file.write(os.pread(descriptor, length, at))
                 places[uid], size = (size, length), size + length
-        new.replace(self._path)
         self.close()
         self._places, self._live, self._size = places, size - len(HEADER), size
 
-    def _set_aside(self, reason: str) -> None:
-        aside = self._path.with_name(self._path.name + ASIDE)
-        self._path.replace(aside)
-        _log.warning("records of hollow containers are set aside", file=str(aside), reason=reason)
-
     def _keep_copy(self, data: bytes, unusable: int) -> None:
-        aside = self._path.with_name(self._path.name + ASIDE)
+        aside = self._path.with_suffix(UNUSABLE)
         with suppress(OSError):
             aside.write_bytes(data)
             aside.chmod(0o600)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from actors.pods.record_pages import decoded_page
+from actors.pods.records import decoded_pod
 from messages.pods import JsonObject
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
@@ -38,7 +38,7 @@ def file_probe(name: str, **fields: Any) -> JsonObject:
 def is_recorded_as_ready(agent: WholeAgent) -> bool:
     """Return whether the only pod's readiness is on disk: what was shown a moment ago may not be yet."""
     pages = (agent.root_dir / "pod-records").glob("*.json")
-    kept = [decoded_page(each.read_bytes()) for each in pages]
+    kept = [decoded_pod(each.read_bytes()) for each in pages]
     return any(said.is_ready for pod in kept if pod is not None for said in pod.probed.values())
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.pods.records import DropPod
 from actors.probes.watching import FollowProbes
+from files.record_keeper import KeepRecords
 from messages.api import CallApi
 from messages.container_runtime import AskContainer, CallRuntime, FollowContainers
 from messages.holders import HolderIs, LocalObjectsListed, LocalReferencesAre
@@ -16,13 +16,12 @@ from messages.pod_runtime import ForgetPod, RunPod, StopPod
 from messages.sources import MirrorsJudged, Rescan
 from messages.statuses import FollowStatuses, ForgetPodStatus
 from messages.watches import Unwatch, Watch
-from runtimes.hollow.record_keeper import SaveHollowPods
 
 TOLD_ONCE: Final = (
     *(Subscribe, FollowNode, Watch, Unwatch, CallApi, MirrorsJudged, HolderIs, FollowStatuses),
     *(RegisterPod, UnregisterPod, FollowObjects, UnfollowObjects),
     *(LocalObjectsListed, LocalReferencesAre),
-    *(RunPod, StopPod, ForgetPod, FollowContainers, SaveHollowPods, ForgetPodStatus),
-    *(FollowProbes, DropPod, Rescan, CallRuntime, AskContainer),
+    *(RunPod, StopPod, ForgetPod, FollowContainers, KeepRecords, ForgetPodStatus),
+    *(FollowProbes, Rescan, CallRuntime, AskContainer),
 )
 """Whoever gets one has it in a memory before it does anything else with it."""

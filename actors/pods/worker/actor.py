@@ -22,7 +22,6 @@ from actors.pods.orders import (
     VolumesOverdue,
     WorkerGone,
 )
-from actors.pods.records import PodKept
 from actors.pods.worker.changes import HookFact, WorkerChanges
 from actors.pods.worker.commands import WorkerCommands
 from actors.pods.worker.deadline import OVERDUE, WorkerDeadline
@@ -32,6 +31,7 @@ from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.probes import WorkerProbes, worker_probes
 from actors.pods.worker.supply import WorkerSupply
+from files.record_keeper import RecordsKept
 from kernel import LevelIs, PooledActor, Port
 from messages.change_hooks import RolloutGranted
 from messages.objects import ChangeDecided, ObjectChanged
@@ -52,7 +52,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     | stage | it tells the runtime | what it hears | and then |
     |---|---|---|---|
     | sync | ``RunPod``, once its volumes are there | a terminal phase | has its end kept |
-    | terminating | nothing before its end is kept | ``PodKept`` | stops it |
+    | terminating | nothing before its end is kept | ``RecordsKept`` | stops it |
     | sync | ``RunPod`` | a trouble that is for good | fails and stops it |
     | sync | ``RunPod`` again | an object or a Service of its variables changed | new containers see it |
     | sync | ``RunPod`` again | a startup or liveness probe decided | it goes on, or starts again |
@@ -66,15 +66,15 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     Owns: the life of one pod, and its last status.
     Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectFact``; objects and
     Services (``LevelIs``); ``VolumesAre``, ``ReleaseAnswer``; ``ProbesSay``; ``ContainersSignalled``,
-    ``RolloutGranted``; ``PodKept``; its own timers.
+    ``RolloutGranted``; ``RecordsKept``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
     ``RegisterPod``, ``FollowObjects``, ``UnprovenTaken`` and ``ChangeMissed`` for a pod that references any
     (it follows objects, and Services if the runtime uses them); the keeper of volumes ``WantVolumes``
     and ``ReleaseVolumes``, if there is one; the keeper of probes ``WantProbes`` and ``ReleaseProbes`` for a
-    pod that has any; the keeper of records ``KeepPod``, for the end of a pod before it stops the rest; the
-    runtime ``SignalContainers``, and the keeper of rollouts ``RolloutMessage``, when an object has changed
-    that the pod acts on.
+    pod that has any; the keeper of records ``KeepRecords``, for the end of a pod before it stops the rest;
+    the runtime ``SignalContainers``, and the keeper of rollouts ``RolloutMessage``, when an object has
+    changed that the pod acts on.
     Fails when: it has a bug. The next life tells everything again.
 
     Order: of the wishes and of the observations only the newest counts. An observation with a smaller mark
@@ -140,10 +140,10 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._do_again(message)
 
     def _do_again(
-        self, message: DeadlineDue | CommandAgain | RepeatStatus | PodKept | KeepingOverdue
+        self, message: DeadlineDue | CommandAgain | RepeatStatus | RecordsKept | KeepingOverdue
     ) -> None:
         match message:
-            case PodKept() | KeepingOverdue():
+            case RecordsKept() | KeepingOverdue():
                 self._memory.is_end_kept = True
                 self._go_on()
             case DeadlineDue():

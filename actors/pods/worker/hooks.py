@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from actors.pods.orders import HooksDue
-from actors.pods.record_pages import ObjectVersion
+from actors.pods.records import ObjectVersion
 from actors.pods.worker.hook_memory import DoneHook, HooksMemory, WaitingHook
 from actors.pods.worker.hook_reports import HookReports
 from actors.pods.worker.object_hooks import (

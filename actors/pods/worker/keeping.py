@@ -8,9 +8,9 @@ from typing import Final
 
 from actors.pods.lifecycle import LEAST_GRACE
 from actors.pods.orders import KeepingOverdue
-from actors.pods.record_pages import KeptPod, ObjectVersion, kept_pod
-from actors.pods.records import KeepPod, PodKept
+from actors.pods.records import KeptPod, ObjectVersion, kept_pod
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
+from files.record_keeper import KeepRecords, RecordsKept
 from kernel import Port, Timer
 from manifests.container_hashes import container_digests
 from messages.objects import ObjectId
@@ -31,7 +31,7 @@ class WorkerKeeping:
         self,
         ports: WorkerPorts,
         memory: WorkerMemory,
-        me: Port[PodKept],
+        me: Port[RecordsKept],
         after: Callable[[Seconds, KeepingOverdue], Timer],
     ) -> None:
         self._records = ports.records
@@ -68,7 +68,7 @@ class WorkerKeeping:
             self._is_asked = True
             before = memory.kept or KeptPod(uid=memory.wish.pod.uid)
             memory.kept = replace(before, ended=self._end(ended_as))
-            self._records.tell(KeepPod(kept=memory.kept, reply_to=self._me))
+            self._tell(memory.kept, self._me)
             self._after(KEPT_WITHIN, KeepingOverdue())
         return False
 
@@ -99,8 +99,7 @@ class WorkerKeeping:
             kept = replace(kept, running=self._running())
         if kept != memory.kept:
             memory.kept = kept
-            if self._records is not None:
-                self._records.tell(KeepPod(kept=kept))
+            self._tell(kept)
 
     def _addresses(self) -> tuple[str, ...]:
         """Return the addresses of a static pod: those that it has, or had last."""
@@ -143,5 +142,9 @@ class WorkerKeeping:
             grace = max(LEAST_GRACE, min(grace, Seconds(kept.stopped_by - now)))
         if self._records is not None:
             self._memory.kept = replace(kept, stopped_by=Timestamp(now + grace))
-            self._records.tell(KeepPod(kept=self._memory.kept))
+            self._tell(self._memory.kept)
         return grace
+
+    def _tell(self, kept: KeptPod, reply_to: Port[RecordsKept] | None = None) -> None:
+        if self._records is not None:
+            self._records.tell(KeepRecords(records={kept.uid: kept}, reply_to=reply_to))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from actors.pods.record_pages import ObjectVersion
+from actors.pods.records import ObjectVersion
 from manifests.change_hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
 from manifests.references.identity import object_of
 from manifests.references.pods import Use, pod_references

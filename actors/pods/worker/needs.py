@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple, TypeAlias, assert_never, cast
 
 from actors.pods.orders import ObjectLevelIs, ObjectsDue, ServicesDue, ServicesLevelIs
-from actors.pods.record_pages import ObjectVersion
+from actors.pods.records import ObjectVersion
 from actors.pods.worker.needed_objects import needed_objects
 from actors.pods.worker.object_following import ObjectFollowing
 from actors.pods.worker.parts import WorkerPorts

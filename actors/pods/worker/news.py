@@ -9,7 +9,7 @@ from typing import Final
 from actors.pods.admission import DEFERRED, INFEASIBLE
 from actors.pods.orders import LifeIs
 from actors.pods.pod_events import pod_event
-from actors.pods.record_pages import conditions_kept
+from actors.pods.records import conditions_kept
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.volumes import FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME
 from manifests.container_hashes import container_digests, has_digest

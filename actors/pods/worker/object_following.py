@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from actors.pods.orders import ObjectsDue
-from actors.pods.record_pages import ObjectVersion
+from actors.pods.records import ObjectVersion
 from actors.pods.worker.needed_objects import NeededObjects, needed_objects
 from kernel import Followable, LevelIs, Port, Timer, Unset
 from messages.objects import (

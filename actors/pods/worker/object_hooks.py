@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from actors.pods.record_pages import ObjectVersion
+from actors.pods.records import ObjectVersion
 from actors.pods.worker.hook_memory import DoneHook
 from manifests.change_hooks import ROLLOUT_GROUP
 from manifests.references.identity import object_of

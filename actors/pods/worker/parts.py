@@ -10,8 +10,7 @@ import structlog
 
 from actors.pods.lifecycle import Life
 from actors.pods.orders import LifeIs, PodWish, WorkerGone
-from actors.pods.record_pages import KeptPod
-from actors.pods.records import KeepPod
+from actors.pods.records import KeepPods, KeptPod
 from actors.pods.worker.hook_memory import HooksMemory
 from actors.pods.worker.object_following import ObjectLevels, ObjectManagers
 from actors.pods.worker.wanted_probes import ProbesMemory
@@ -46,7 +45,7 @@ class WorkerPorts:
     """Who has probes run; None where nobody does, so that all of them count as passed."""
     events: Port[PostEvent] | None
     """Who posts events; None if the agent belongs to no cluster."""
-    records: Port[KeepPod] | None = None
+    records: Port[KeepPods] | None = None
     """Who keeps what the next process is to know; None if nothing is to outlive this one."""
     keeps_starts: bool = False
     """Whether it is kept when containers started, since the next process has nobody to ask."""

@@ -13,7 +13,7 @@ from actors.pods.orders import (
     ServicesLevelIs,
     VolumesOverdue,
 )
-from actors.pods.record_pages import ObjectVersion
+from actors.pods.records import ObjectVersion
 from actors.pods.worker.needs import NO_SUPPLIES, NeedFact, Supplies, WorkerNeeds, needs_anything
 from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts

@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 
+from files.records import read_file, set_aside, sync_directory, write_file
 from runtimes.cri.images.kubelet_pulls import begun_pull, pulled_image
 from runtimes.cri.images.pull_records import SALT_BYTES, PullRecords
 
@@ -18,8 +19,6 @@ LARGEST_OF_KUBELET: Final = 1 << 20
 """Bytes of a file of a kubelet, which is about one image."""
 PULLED, PULLING = "pulled", "pulling"
 """Where a kubelet has its records of images, and of pulls under way."""
-ASIDE: Final = ".unusable"
-NEW: Final = ".new"
 
 _log = structlog.get_logger("images")
 
@@ -36,8 +35,7 @@ def remembered(path: Path | None, of_kubelet: Path | None) -> PullRecords | None
 def read_records(path: Path) -> PullRecords | None:
     """Return what the process before remembered; None if there is nothing, or nothing that can be read."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = read_file(path, LARGEST)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -45,8 +43,7 @@ def read_records(path: Path) -> PullRecords | None:
         return None
     records = PullRecords.decoded(data)
     if records is None:
-        aside = path.with_name(path.name + ASIDE)
-        path.replace(aside)
+        aside = set_aside(path)
         _log.warning("records of pulls are set aside", file=str(aside))
     return records
 
@@ -97,11 +94,5 @@ def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:
 def write_records(path: Path, data: bytes) -> None:
     """Replace the file by one with ``data``. Raises ``OSError``; then it is as it was."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_name(path.name + NEW)
-    new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-    new.replace(path)
+    write_file(path, data)
+    sync_directory(path.parent)

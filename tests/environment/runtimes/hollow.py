@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from files.record_keeper import WRITE_AGAIN
 from messages.container_runtime import RuntimeFailure
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.probes import ProbeResult
@@ -18,7 +19,7 @@ from runtimes.hollow.behaviour import Ending
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.machine import HollowMachine, Instant
 from runtimes.hollow.probing import HollowProbe, HollowProbes
-from runtimes.hollow.record_keeper import HOLLOW_RECORDS, RETRY_AFTER
+from runtimes.hollow.record_file import HOLLOW_RECORDS
 from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
 from runtimes.hollow.rules import HollowRules
 from tests.environment.health import ASKED
@@ -33,7 +34,7 @@ WRITERS: Final = frozenset({HOLLOW_CONTAINERS.path, HOLLOW_RECORDS.path})
 """The actors that a change passes on its way to the records."""
 STARTS_AGAIN_WITHIN: Final = 2.0
 """Seconds in which one of them runs again that crashed, and writes what it has not written."""
-WRITTEN_AGAIN_WITHIN: Final = RETRY_AFTER + MAY_BE_MISSING
+WRITTEN_AGAIN_WITHIN: Final = WRITE_AGAIN + MAY_BE_MISSING
 """Seconds in which it is written again what the disk refused."""
 
 

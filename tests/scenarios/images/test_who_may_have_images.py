@@ -26,7 +26,6 @@ from runtimes.cri.images.options import (
 )
 from runtimes.cri.images.protocol import ImageMemory
 from runtimes.cri.images.pull_records import MOST_SECRETS, PullRecords
-from runtimes.cri.images.record_file import ASIDE
 from tests.support.images.image_stage import (
     ImageStage,
     image_id,
@@ -246,7 +245,7 @@ def test_records_that_cannot_be_read_are_set_aside_and_done_without(
     with image_stage(options=options(records=file)) as stage:
         stage.service.store(APP)
         assert finds(stage, THIEF)
-        assert (tmp_path / f"pulls.json{ASIDE}").read_bytes() == content
+        assert (tmp_path / "pulls.unusable").read_bytes() == content
 
 
 def test_records_that_cannot_be_written_stop_no_pull(tmp_path: Path) -> None:

@@ -1,34 +1,16 @@
-"""What the next process knows of pods: read at its start, kept while they run, done without if need be."""
+"""What the next process knows of pods, and does with it."""
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from typing_extensions import override
 
-from actors.pods import records
 from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
-from actors.pods.record_pages import KeptPod, encoded_page
-from actors.pods.records import (
-    RECORD_KEEPER,
-    DropPod,
-    KeepPod,
-    KeptPodsAre,
-    PodKept,
-    ReadKeptPods,
-    RecordKeeper,
-    RecordMemory,
-)
-from kernel import Port, Runtime
+from actors.pods.records import KeptPod
 from manifests.container_hashes import container_hash
 from messages.objects import Change, ObjectKind
 from messages.pod_lives import PodLife
@@ -53,156 +35,8 @@ from messages.pods import (
 from messages.statuses import PodFailure
 from messages.units import Timestamp
 from tests.support.builders import make_pod
-from tests.support.kernel.stage import Stage, stage_of
 from tests.support.pod_lives.kept_in_memory import KeptInMemory
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
-
-WEB = KeptPod(uid=PodUid("web"), start_time=Timestamp(5.0))
-
-
-@contextmanager
-def keeper_stage(directory: Path, runtime: Runtime | None = None) -> Iterator[Stage]:
-    memory = RecordMemory()
-    with stage_of(
-        (RECORD_KEEPER, lambda _play: RecordKeeper(directory, memory)), runtime=runtime
-    ) as play:
-        yield play
-
-
-def kept(play: Stage) -> dict[PodUid, KeptPod]:
-    def question(reply_to: Port[KeptPodsAre]) -> ReadKeptPods:
-        return ReadKeptPods(reply_to=reply_to)
-
-    return dict(play.ask(RECORD_KEEPER, question).pods)
-
-
-def test_what_was_kept_is_there_for_the_next_process(tmp_path: Path, runtime: Runtime) -> None:
-    directory = tmp_path / "records"
-    with keeper_stage(directory, runtime) as play:
-        play.tell(RECORD_KEEPER, KeepPod(kept=WEB))
-        play.tell(RECORD_KEEPER, KeepPod(kept=KeptPod(uid=PodUid("gone"))))
-        play.tell(RECORD_KEEPER, DropPod(uid=PodUid("gone")))
-    with keeper_stage(directory) as play:
-        assert kept(play) == {WEB.uid: WEB}
-    assert directory.stat().st_mode & 0o777 == 0o700
-    assert (directory / "web.json").stat().st_mode & 0o777 == 0o600
-
-
-def test_without_a_directory_nothing_was_kept(tmp_path: Path) -> None:
-    with keeper_stage(tmp_path / "records") as play:
-        assert kept(play) == {}
-
-
-def test_what_cannot_be_read_is_set_aside_and_said_once(tmp_path: Path) -> None:
-    page = encoded_page(WEB)
-    (tmp_path / "web.json").write_bytes(page)
-    (tmp_path / "torn.json").write_bytes(page[:-3])
-    (tmp_path / "renamed.json").write_bytes(page)
-    (tmp_path / "directory.json").mkdir()
-    os.mkfifo(tmp_path / "pipe.json")
-    (tmp_path / "link.json").symlink_to("web.json")
-    (tmp_path / "half.new").write_bytes(b"x")
-    (tmp_path / "early.unusable").write_bytes(b"x")
-    with capture_logs() as lines, keeper_stage(tmp_path) as play:
-        assert kept(play) == {WEB.uid: WEB}
-    assert [line["pages"] for line in lines if line["log_level"] == "warning"] == [5]
-    left = {file.name for file in tmp_path.iterdir()}
-    assert left == {"web.json"} | {
-        f"{name}.unusable" for name in ("torn", "renamed", "directory", "pipe", "link")
-    }
-
-
-def test_a_full_disk_is_said_once_and_everything_is_written_when_it_has_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(_file: Path, _data: bytes) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with capture_logs() as lines, keeper_stage(tmp_path) as play:
-        with monkeypatch.context() as patched:
-            patched.setattr(records, "write_file", full)
-            play.tell(RECORD_KEEPER, KeepPod(kept=WEB))
-            play.tell(RECORD_KEEPER, KeepPod(kept=KeptPod(uid=PodUid("other"))))
-            play.advance(31.0)
-        play.advance(31.0)
-        assert set(kept(play)) == {"web", "other"}
-    said = [line["event"] for line in lines if "records of pods" in line["event"]]
-    assert said == [
-        "records of pods are not kept for a restart",
-        "records of pods are kept again",
-    ]
-
-
-def test_a_page_that_cannot_be_written_keeps_no_other_waiting(tmp_path: Path) -> None:
-    (tmp_path / "web.json").mkdir()
-    others = [KeptPod(uid=PodUid(name)) for name in ("one", "two")]
-    with capture_logs() as lines, keeper_stage(tmp_path) as play:
-        play.tell(RECORD_KEEPER, KeepPod(kept=WEB))
-        for other in others:
-            play.tell(RECORD_KEEPER, KeepPod(kept=other))
-            assert (tmp_path / f"{other.uid}.json").exists()
-        play.advance(31.0)
-        (tmp_path / "web.json").rmdir()
-        play.advance(31.0)
-        assert set(kept(play)) == {"web", "one", "two"}
-    said = [line["event"] for line in lines if "records of pods" in line["event"]]
-    assert said == [
-        "records of pods are not kept for a restart",
-        "records of pods are kept again",
-    ]
-
-
-def test_of_many_pages_that_cannot_be_written_the_others_are_tried_first_the_next_time(
-    tmp_path: Path,
-) -> None:
-    refused = [PodUid(f"bad-{number}") for number in range(10)]
-    for uid in refused:
-        (tmp_path / f"{uid}.json").mkdir()
-    with keeper_stage(tmp_path) as play:
-        for uid in (*refused, WEB.uid):
-            play.tell(RECORD_KEEPER, KeepPod(kept=KeptPod(uid=uid)))
-        play.tell(RECORD_KEEPER, DropPod(uid=refused[0]))
-        play.advance(91.0)
-        assert (tmp_path / "web.json").exists()
-
-
-def test_who_waits_is_told_once_a_page_is_on_disk_and_not_later_than_it_cannot_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard: list[tuple[PodUid, list[str]]] = []
-
-    class Waits(Port[PodKept]):
-        @override
-        def tell(self, message: PodKept, /) -> None:
-            heard.append((message.uid, sorted(each.name for each in tmp_path.iterdir())))
-
-    def broken(_file: Path, _data: bytes) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    with keeper_stage(tmp_path) as play:
-        play.tell(RECORD_KEEPER, KeepPod(kept=WEB, reply_to=Waits()))
-        assert heard == [(WEB.uid, ["web.json"])]
-        monkeypatch.setattr(records, "write_file", broken)
-        play.tell(RECORD_KEEPER, KeepPod(kept=WEB, reply_to=Waits()))
-        play.tell(RECORD_KEEPER, KeepPod(kept=WEB, reply_to=Waits()))
-        assert [uid for uid, _ in heard] == [WEB.uid] * 3
-
-
-def test_a_page_that_is_on_disk_is_not_written_again_with_those_of_others(tmp_path: Path) -> None:
-    page = tmp_path / "web.json"
-    with keeper_stage(tmp_path) as play:
-        play.tell(RECORD_KEEPER, KeepPod(kept=WEB))
-        written = page.stat()
-        play.tell(RECORD_KEEPER, KeepPod(kept=KeptPod(uid=PodUid("other"))))
-        assert (tmp_path / "other.json").exists()
-        assert page.stat() == written  # a page that is replaced is another file
-
-
-def test_a_crash_while_writing_loses_nothing(tmp_path: Path) -> None:
-    memory = RecordMemory(unwritten={WEB.uid: WEB})
-    keeper = (RECORD_KEEPER, lambda _play: RecordKeeper(tmp_path, memory))
-    with stage_of(keeper) as play:
-        assert kept(play) == {WEB.uid: WEB}
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from files.records import UNUSABLE
 from messages.container_runtime import (
     ContainersAre,
     FollowContainers,
@@ -20,8 +21,7 @@ from messages.container_runtime import (
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved
 from messages.units import Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
-from runtimes.hollow.record_file import ASIDE, HEADER
-from runtimes.hollow.record_keeper import HOLLOW_RECORDS
+from runtimes.hollow.record_file import HEADER, HOLLOW_RECORDS
 from tests.environment.crashes import CrashesAmid, How
 from tests.support.kernel.clock import EPOCH
 from tests.support.runtimes.hollow_stage import HollowStage, hollow_pod, hollow_stage
@@ -224,7 +224,7 @@ def test_a_foreign_or_future_file_is_set_aside_and_said_once(file: Path, content
         stage.started(PLAIN)
         stage.play.advance(1.0)
     assert [line["event"] for line in logs].count("records of hollow containers are set aside") == 1
-    assert file.with_name(file.name + ASIDE).read_bytes() == content
+    assert file.with_suffix(UNUSABLE).read_bytes() == content
     with process(file, at=10.0) as stage:
         assert list(everything(stage)) == ["plain"]
 
@@ -255,7 +255,7 @@ def test_where_nothing_can_be_written_everything_runs_and_it_is_said_once(file: 
         stage.play.advance(1.0)
         assert stage.described().containers == {ContainerState.RUNNING: 2}
         file.parent.unlink()
-        stage.play.advance(11.0)
+        stage.play.advance(31.0)
     said = [line for line in logs if line["event"].startswith("records of hollow")]
     assert [line["log_level"] for line in said] == ["warning", "info"]
     with process(file, at=80.0) as stage:

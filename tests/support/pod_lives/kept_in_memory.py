@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing_extensions import override
 
-from actors.pods.record_pages import KeptPod
-from actors.pods.records import DropPod, KeepPod, KeptPodsAre, PodKept, ReadKeptPods
+from actors.pods.records import KeptPod, PodRecordsMessage
+from files.record_keeper import KeepRecords, ReadRecords, RecordsAre, RecordsKept
 from kernel import Port
 from messages.pods import PodUid
 
 
-class KeptInMemory(Port[KeepPod | DropPod | ReadKeptPods]):
+class KeptInMemory(Port[PodRecordsMessage]):
     """Keeps what pods are told to be kept with, and answers unless it hangs."""
 
     def __init__(self) -> None:
@@ -18,14 +18,15 @@ class KeptInMemory(Port[KeepPod | DropPod | ReadKeptPods]):
         self.hangs = False
 
     @override
-    def tell(self, message: KeepPod | DropPod | ReadKeptPods, /) -> None:
+    def tell(self, message: PodRecordsMessage, /) -> None:
         match message:
-            case KeepPod(kept=told, reply_to=reply_to):
-                self.pods[told.uid] = told
+            case KeepRecords(records=records, reply_to=reply_to):
+                for uid, kept in records.items():
+                    self.pods.pop(uid, None)
+                    if kept is not None:
+                        self.pods[uid] = kept
                 if reply_to is not None and not self.hangs:
-                    reply_to.tell(PodKept(uid=told.uid))
-            case DropPod(uid=uid):
-                self.pods.pop(uid, None)
-            case ReadKeptPods(reply_to=reply_to):
+                    reply_to.tell(RecordsKept())
+            case ReadRecords(reply_to=reply_to):
                 if not self.hangs:
-                    reply_to.tell(KeptPodsAre(pods=dict(self.pods)))
+                    reply_to.tell(RecordsAre(records=dict(self.pods)))

@@ -20,7 +20,7 @@ from actors.pods.keeper import (
 )
 from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
-from actors.pods.records import DropPod, KeepPod, ReadKeptPods
+from actors.pods.records import PodRecordsMessage
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
 from actors.pods.worker.parts import WorkerPorts
 from kernel import (
@@ -104,7 +104,7 @@ class LivesWorld:
     """Where Services are watched; None if pods are told of none."""
     probes: PlainProbeKeeper | None = None
     """Who has probes run; None if nobody does."""
-    records: Port[KeepPod | DropPod | ReadKeptPods] | None = None
+    records: Port[PodRecordsMessage] | None = None
     keeps_starts: bool = False
     """The runtime does not know any more since when containers run, if the agent was restarted."""
     node: NodeView = field(default_factory=lambda: NodeView(name="node"))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from files.record_keeper import RecordKeeper, RecordMemory
 from kernel import Port, Runtime
 from messages.container_runtime import (
     CallRuntime,
@@ -39,12 +40,7 @@ from runtimes.hollow.actor import (
 )
 from runtimes.hollow.annotations import PREFIX
 from runtimes.hollow.core import HollowCore
-from runtimes.hollow.record_file import HollowRecordFile
-from runtimes.hollow.record_keeper import (
-    HOLLOW_RECORDS,
-    HollowRecordKeeper,
-    HollowRecordsMemory,
-)
+from runtimes.hollow.record_file import HOLLOW_RECORDS, HollowRecordFile
 from runtimes.hollow.rules import HollowRules
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
@@ -68,9 +64,7 @@ class HollowStage:
         self, rules: HollowRules, runtime: Runtime | None = None, records: Path | None = None
     ) -> None:
         self.memory = HollowMemory(core=HollowCore(rules))
-        self.records = (
-            HollowRecordsMemory(file=HollowRecordFile(records)) if records is not None else None
-        )
+        self.records = RecordMemory(HollowRecordFile(records)) if records is not None else None
         self.play = stage_for(*self._actors(), runtime=runtime, root=PATIENT_ROOT)
         self.answers: Probe[RuntimeAnswered] = Probe()
         self.facts: Probe[RuntimeFact] = Probe()
@@ -81,7 +75,7 @@ class HollowStage:
         if records is None:
             yield HOLLOW_CONTAINERS, lambda _: HollowContainers(VERSION, self.memory)
             return
-        yield HOLLOW_RECORDS, lambda _: HollowRecordKeeper(records)
+        yield HOLLOW_RECORDS, lambda _: RecordKeeper(records)
         yield (
             HOLLOW_CONTAINERS,
             lambda play: HollowContainers(VERSION, self.memory, play.port(HOLLOW_RECORDS)),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from files.keeping.kept_contents import KeptContents
+from files.kept_contents import KeptContents
 from files.verdicts.judged_files import PORTION, Portion
 from files.watching.inotify import KeepWatch
 from kernel import OnExhausted, Port, Runtime

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.pods.record_pages import ObjectVersion
+from actors.pods.records import ObjectVersion
 from actors.pods.worker.object_hooks import (
     containers_using,
     is_at_least,

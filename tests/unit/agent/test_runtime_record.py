@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.pods.record_pages import KeptPod, encoded_page
+from actors.pods.records import KeptPod, encoded_pod
 from agent.runtime_record import (
-    POD_RECORDS,
+    POD_RECORDS_DIRECTORY,
     RECORD,
     RecordedRuntime,
     keep_record,
@@ -37,13 +37,13 @@ def takes(root: Path, kind: RuntimeKind, *, may_change: bool = False) -> None:
 
 def records(root: Path) -> str:
     """Return what the records of pods say; empty if there are none."""
-    file = root / POD_RECORDS / "page"
+    file = root / POD_RECORDS_DIRECTORY / "page"
     return file.read_text() if file.exists() else ""
 
 
 def write(root: Path, text: str) -> None:
-    (root / POD_RECORDS).mkdir(exist_ok=True)
-    (root / POD_RECORDS / "page").write_text(text)
+    (root / POD_RECORDS_DIRECTORY).mkdir(exist_ok=True)
+    (root / POD_RECORDS_DIRECTORY / "page").write_text(text)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_directory_whose_records_show_nothing_is_anybody_s(
 
 def of_an_earlier_version(pod: KeptPod) -> bytes:
     """Return a record of a pod as it was before there was one of the runtime."""
-    document = json.loads(encoded_page(pod).partition(b"\n")[2])
+    document = json.loads(encoded_pod(pod).partition(b"\n")[2])
     later = {"conditions", "ips", "digests"}
     body = json.dumps({key: each for key, each in document.items() if key not in later}).encode()
     return b"actorlet-pod 1 %s\n%s" % (sha256(body).hexdigest().encode(), body)
@@ -95,7 +95,7 @@ WAITS = replace(WEB, conditions={"Ready": ("False", Timestamp(5.0))})
 
 
 @pytest.mark.parametrize(
-    "page", [of_an_earlier_version(WEB), encoded_page(replace(WAITS, ips=("10.0.0.7",)))]
+    "page", [of_an_earlier_version(WEB), encoded_pod(replace(WAITS, ips=("10.0.0.7",)))]
 )
 def test_a_directory_whose_records_show_containers_is_refused_to_a_hollow_agent(
     tmp_path: Path, page: bytes
@@ -132,7 +132,7 @@ def test_a_directory_is_anybody_s_while_a_container_runtime_is_waited_for_that_w
     """Who was hollow by default in an earlier version, and now says so, has no pods in containers."""
     take_directory(tmp_path, CRI, may_change=False)
     assert record_of(tmp_path) is None
-    page = encoded_page(WAITS).decode()
+    page = encoded_pod(WAITS).decode()
     write(tmp_path, page)
     takes(tmp_path, HOLLOW)
     assert (record_of(tmp_path), records(tmp_path)) == (RecordedRuntime(runtime=HOLLOW), page)
@@ -174,7 +174,9 @@ def test_to_insist_changes_nothing_where_the_kind_is_the_same(tmp_path: Path) ->
 def test_a_change_that_was_broken_off_is_finished_or_taken_back(tmp_path: Path) -> None:
     takes(tmp_path, CRI)
     write(tmp_path, "real")
-    (tmp_path / POD_RECORDS).rename(tmp_path / f"{POD_RECORDS}-cri")  # and then the power went
+    (tmp_path / POD_RECORDS_DIRECTORY).rename(
+        tmp_path / f"{POD_RECORDS_DIRECTORY}-cri"
+    )  # and then the power went
     takes(tmp_path, CRI)
     assert records(tmp_path) == "real"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.pods.record_pages import KeptPod
+from actors.pods.records import KeptPod
 from actors.volumes.making.foreign import DriverRecord, ForeignVolume, StageMount
 from agent.takeover_rows import (
     NO_VOLUMES,

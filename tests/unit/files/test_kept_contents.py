@@ -9,16 +9,30 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from files.keeping.disk import UNUSABLE
-from files.keeping.kept_contents import KeptContents
-from files.keeping.pages import PAGE_LIMIT, Page, encoded, page_of
+from files.kept_contents import (
+    COUNT_LIMIT,
+    PAGE_LIMIT,
+    PAGES,
+    KeptContents,
+    Page,
+    decoded_page,
+    encoded_page,
+    fitting,
+    page_of,
+)
 from files.looking.steps import result_of
+from files.records import UNUSABLE
 from tests.support.files.power import Power
 
 MANIFESTS = Path("/manifests")
 CONTENTS = {"web.yaml": b"kind: Pod", "db.yaml": b"kind: Pod # db"}
+
+
+PAGE = Page(path="/manifests", contents={"web.yaml": b"kind: Pod", "\udcff": b"\xff\xfe"})
 
 
 @pytest.fixture
@@ -98,7 +112,9 @@ def test_what_was_kept_for_another_path_is_not_found_and_removed(directory: Path
     assert [*directory.iterdir()] == []
 
 
-@pytest.mark.parametrize("data", [b"", b"kind: Pod", encoded(Page(path="x", contents={}))[:-1]])
+@pytest.mark.parametrize(
+    "data", [b"", b"kind: Pod", encoded_page(Page(path="x", contents={}))[:-1]]
+)
 def test_an_unusable_page_is_set_aside_said_once_and_done_without(
     directory: Path, data: bytes
 ) -> None:
@@ -111,13 +127,6 @@ def test_an_unusable_page_is_set_aside_said_once_and_done_without(
         assert found(directory) == {"db.yaml": CONTENTS["db.yaml"]}
 
     assert [line["event"] for line in logs] == ["last good manifests are set aside"]
-
-
-def test_something_else_in_the_place_of_a_page_hurts_no_other(directory: Path) -> None:
-    kept(directory)
-    page_file(directory).unlink()
-    page_file(directory).mkdir()
-    assert found(directory) == {"db.yaml": CONTENTS["db.yaml"]}
 
 
 def test_what_was_set_aside_or_half_written_is_gone_after_the_next_start(directory: Path) -> None:
@@ -133,22 +142,6 @@ def test_what_was_set_aside_or_half_written_is_gone_after_the_next_start(directo
     assert found(directory) == {"db.yaml": CONTENTS["db.yaml"]}
     page = page_file(directory, "db.yaml")
     assert {*directory.iterdir()} == {page, directory / "notes.txt"}
-
-
-def test_a_page_that_is_torn_again_replaces_what_was_set_aside(directory: Path) -> None:
-    for data in (b"torn", b"torn again"):
-        kept(directory)
-        page_file(directory).write_bytes(data)
-        found(directory)
-        assert page_file(directory).with_suffix(UNUSABLE).read_bytes() == data
-
-
-def test_what_a_killed_process_left_behind_is_no_obstacle(directory: Path) -> None:
-    directory.mkdir()
-    page_file(directory).with_suffix(".new").write_bytes(b"half a pa")
-    kept(directory)
-    assert found(directory) == CONTENTS
-    assert {file.suffix for file in directory.iterdir()} == {".page"}
 
 
 def test_a_directory_that_cannot_be_written_is_said_once_until_it_can(directory: Path) -> None:
@@ -205,3 +198,31 @@ def test_each_page_is_a_step_of_its_own(directory: Path) -> None:
     many = {f"{number}.yaml": b"kind: Pod" for number in range(1000)}
     pages = len({*map(page_of, many)})
     assert len([*process.writing(many)]) >= pages
+
+
+# --- pages --------------------------------------------------------------------------------------------------
+
+
+@given(st.binary(max_size=200))
+def test_every_content_comes_back_as_it_was(data: bytes) -> None:
+    page = Page(path="/manifests", contents={"web.yaml": data})
+    assert decoded_page(encoded_page(page)) == page
+
+
+def test_names_and_contents_that_are_not_utf_8_come_back() -> None:
+    assert decoded_page(encoded_page(PAGE)) == PAGE
+
+
+def test_no_repr_shows_what_is_on_a_page() -> None:
+    assert "Pod" not in repr(PAGE)
+
+
+def test_a_name_leads_to_the_same_page_in_every_process() -> None:
+    assert page_of("web.yaml") == 14
+    assert {page_of(f"{number}.yaml") for number in range(10_000)} == {*range(PAGES)}
+
+
+def test_a_page_has_no_more_than_fits() -> None:
+    large, small = bytes(PAGE_LIMIT - 10), b"kind: Pod"
+    assert [*fitting({"a": large, "b": bytes(11), "c": small})] == ["a", "c"]
+    assert len(fitting({f"{number}": b"" for number in range(COUNT_LIMIT + 1)})) == COUNT_LIMIT

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from manifests.adopting import AdoptedUids, decoded_uids, encoded_uids, why_not
+from manifests.adopting import AdoptedUids, why_not
 from manifests.container_hashes import container_hash
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from messages.pod_runtime import ContainerObserved, ContainerState, RuntimePod
@@ -133,8 +133,7 @@ def test_init_containers_may_be_gone_and_sidecars_not() -> None:
 def test_the_next_process_knows_what_is_kept_without_looking() -> None:
     before = adopting(running())
     decoded(before)
-    data = encoded_uids(before.kept)
-    after = AdoptedUids(FILE, decoded_uids(data) or ())
+    after = AdoptedUids(FILE, before.kept)
     assert decoded(after).uid == "k1"
     assert (
         decoded(after, pod_text().replace("name: web}", "name: web, labels: {a: b}}")).uid != "k1"
@@ -163,15 +162,6 @@ def test_uids_of_earlier_contents_are_forgotten_when_they_do_not_run_any_more() 
     assert [each.uid for each in third.kept] == ["k2"]
     third.learn(())
     assert [each.uid for each in third.kept] == ["k2"]
-
-
-def test_a_record_that_is_torn_or_of_another_version_is_none() -> None:
-    uids = adopting(running())
-    decoded(uids)
-    data = encoded_uids(uids.kept)
-    assert decoded_uids(data) == uids.kept
-    for bad in (b"", data[:-1], data.replace(b"uids 1", b"uids 2"), b"\xff\n[]"):
-        assert decoded_uids(bad) is None
 
 
 def test_a_pod_that_ends_is_adopted_under_the_name_of_this_node_alone() -> None:

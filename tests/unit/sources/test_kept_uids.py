@@ -7,7 +7,7 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from messages.pods import FILE
-from sources.kept_uids import StaticUids, record_file
+from sources.kept_uids import StaticUids, decoded_uids, encoded_uids, record_file
 from tests.unit.manifests.test_adopting import running
 
 POD = {
@@ -62,3 +62,11 @@ def test_a_record_that_cannot_be_set_aside_is_done_without(tmp_path: Path) -> No
     with capture_logs() as lines:
         assert StaticUids(tmp_path, FILE, adopts=False).uid_of(POD, "digest") is None
     assert lines[0]["reason"].startswith("cannot be set aside: ")
+
+
+def test_a_record_that_is_torn_or_of_another_version_is_none(tmp_path: Path) -> None:
+    adopted(tmp_path)
+    data = record_file(tmp_path, FILE).read_bytes()
+    assert encoded_uids(decoded_uids(data) or ()) == data
+    for bad in (b"", data[:-1], data.replace(b"uids 1", b"uids 2"), b"\xff\n[]"):
+        assert decoded_uids(bad) is None

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from actors.pods.record_pages import (
-    PAGE_LIMIT,
+from actors.pods.records import (
+    RECORD_LIMIT,
     KeptPod,
     ObjectVersion,
-    decoded_page,
-    encoded_page,
+    decoded_pod,
+    encoded_pod,
     kept_pod,
-    page_name,
+    record_name,
 )
 from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pod_runtime import ProbeVerdict
@@ -41,15 +41,15 @@ KEPT = KeptPod(
 
 @pytest.mark.parametrize("kept", [KEPT, KeptPod(uid=PodUid(""))])
 def test_what_was_written_is_read(kept: KeptPod) -> None:
-    assert decoded_page(encoded_page(kept)) == kept
+    assert decoded_pod(encoded_pod(kept)) == kept
 
 
 def test_of_an_end_that_is_too_long_for_a_page_the_phase_is_kept() -> None:
     said = [{"name": f"c{number}", "message": "é" * 4000} for number in range(30)]
     kept = replace(KEPT, ended={"phase": "Failed", "containerStatuses": said})
-    page = encoded_page(kept)
-    assert len(page) <= PAGE_LIMIT
-    assert decoded_page(page) == replace(KEPT, ended={"phase": "Failed"})
+    page = encoded_pod(kept)
+    assert len(page) <= RECORD_LIMIT
+    assert decoded_pod(page) == replace(KEPT, ended={"phase": "Failed"})
 
 
 @pytest.mark.parametrize(
@@ -57,26 +57,26 @@ def test_of_an_end_that_is_too_long_for_a_page_the_phase_is_kept() -> None:
     [
         b"",
         b"{}",
-        encoded_page(KEPT)[:-1],
-        encoded_page(KEPT) + b" ",
-        encoded_page(KEPT).replace(b"actorlet-pod 1", b"actorlet-pod 2"),
+        encoded_pod(KEPT)[:-1],
+        encoded_pod(KEPT) + b" ",
+        encoded_pod(KEPT).replace(b"actorlet-pod 1", b"actorlet-pod 2"),
         b"actorlet-pod 1 ",
     ],
     ids=["empty", "foreign", "torn", "longer", "of the future", "only a head"],
 )
 def test_anything_else_is_not_taken(data: bytes) -> None:
-    assert decoded_page(data) is None
+    assert decoded_pod(data) is None
 
 
 @pytest.mark.parametrize("uid", ["../../etc/passwd", "a/b", "", ".", "ä", "a" * 300, "a\0b"])
 def test_a_name_is_never_a_path(uid: str) -> None:
-    name = page_name(PodUid(uid))
+    name = record_name(PodUid(uid))
     assert name.removesuffix(".json").isalnum()
     assert len(name) < 255
 
 
 def test_a_plain_uid_is_the_name() -> None:
-    assert page_name(PodUid("3f2a-11")) == "3f2a-11.json"
+    assert record_name(PodUid("3f2a-11")) == "3f2a-11.json"
 
 
 def test_resources_are_kept_by_container() -> None:
