@@ -17,7 +17,7 @@ from files.records import RecordDirectory
 from messages.pods import FILE, Pod, PodUid
 from runtimes.cri.images.record_file import read_records
 from runtimes.hollow.record_file import HollowRecordFile
-from settings.runtime import RuntimeKind
+from settings.situation import RuntimeKind
 from sources.kept_uids import StaticUids, kept_uids, record_file
 from tests.environment.node import Node
 from tests.environment.outside import Outside
