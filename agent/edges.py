@@ -105,7 +105,8 @@ class Edges:
     mounts: MountCalls | None = None
     """The kernel that mounts volumes and parts of them. None for that of this machine."""
     process: ProcessEdges | None = None
-    """What all agents of the process share. None for an agent that shares nothing."""
+    """What all agents of the process share. None for an agent whose other edges leave nothing of that to make:
+    nobody would close it."""
     hollow: Callable[[HollowRules], HollowCore] | None = None
     """Makes what hollow containers are in. None for the real one."""
     socket: RuntimeSocket | None = None

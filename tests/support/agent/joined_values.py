@@ -8,6 +8,8 @@ from pathlib import Path
 
 from actors.objects.manager import OBJECT_HOLDERS, SECRET_MANAGER
 from agent.app import Agent
+from agent.edges import Edges
+from agent.process_edges import ProcessEdges
 from kernel import StartChild, isolated
 from kube.streams.actor import WATCHES
 from manifests.references.identity import object_of
@@ -89,11 +91,13 @@ def insider(folder: Path, kubeconfig: Path, **configuration: str) -> Iterator[In
         ]
     )
     settings = settings_of(line, [ConfigurationFile(given=configuration)], hostname=NODE_NAME)
-    agent = Agent(settings, Listeners())
-    agent.system.start()
-    try:
-        assert agent.system.wait_started(Seconds(PATIENCE))
-        yield Insider(agent)
-    finally:
-        agent.system.stop()
-        agent.system.wait(Seconds(PATIENCE))
+    with ProcessEdges() as process:
+        edges = Edges(process=process)
+        agent = Agent(settings, Listeners(), runtime=process.threads, edges=edges)
+        agent.system.start()
+        try:
+            assert agent.system.wait_started(Seconds(PATIENCE))
+            yield Insider(agent)
+        finally:
+            agent.system.stop()
+            agent.system.wait(Seconds(PATIENCE))
