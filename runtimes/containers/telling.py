@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -65,8 +65,7 @@ class PodTeller:
         now: Seconds,
     ) -> None:
         """Tell who commanded the pod what is known of it, unless that was told."""
-        starting = ids_starting(record.hooks) if record.hooks else frozenset()
-        contents = with_starting(record.contents, starting) if starting else record.contents
+        starting, contents = _shown(record)
         is_first = is_beginning(contents, waits, troubles)
         if is_first and (record.calls or starting) and self._may_wait(record, now):
             return
@@ -95,8 +94,9 @@ class PodTeller:
         """Tell the trouble beside what was told last, or what is known of a pod that nobody was told of."""
         if record.reply_to is None:
             return
+        _, contents = _shown(record)
         before = record.told or observed(
-            record.uid, record.obeyed, record.contents, {}, shape=record.shape
+            record.uid, record.obeyed, contents, {}, shape=record.shape
         )
         news = replace(before, troubles=(trouble,))
         if news != before or record.tell_again:
@@ -194,6 +194,12 @@ class PodTeller:
             reason=saying.reason,
             **({"container": container} if container else {}),
         )
+
+
+def _shown(record: RuntimeRecord) -> tuple[Collection[str], Contents]:
+    """Return the instances that have not started yet, because of their hooks, and all as they are told."""
+    starting = ids_starting(record.hooks) if record.hooks else frozenset()
+    return starting, with_starting(record.contents, starting) if starting else record.contents
 
 
 def _field_path(record: RuntimeRecord, container: str) -> str:

@@ -147,6 +147,18 @@ def test_a_container_that_is_stopped_during_its_first_hook_never_counts_as_start
     assert not any(each.containers for each in stage.told())
 
 
+def test_a_container_does_not_count_as_started_though_the_runtime_goes_away_during_its_first_hook(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.hooks.holds = {POST_START}
+    stage.run(pod_with(postStart=EXEC))
+    stage.containers.goes_away()
+    stage.play.advance(5)
+    told = stage.told()
+    assert told[-1].troubles
+    assert not any(each.containers for each in told)
+
+
 def test_a_start_whose_answer_was_lost_has_its_hook(stage: ScriptedStage) -> None:
     stage.containers.next(StartContainer, Deed.DONE_UNCERTAINLY)
     stage.run(pod_with(postStart=EXEC))
