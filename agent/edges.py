@@ -105,8 +105,8 @@ class Edges:
     mounts: MountCalls | None = None
     """The kernel that mounts volumes and parts of them. None for that of this machine."""
     process: ProcessEdges | None = None
-    """What all agents of the process share. None for an agent whose other edges leave nothing of that to make:
-    nobody would close it."""
+    """What all agents of the process share. None if other edges take the place of all that an agent would
+    use of it: nobody closes what is made then."""
     hollow: Callable[[HollowRules], HollowCore] | None = None
     """Makes what hollow containers are in. None for the real one."""
     socket: RuntimeSocket | None = None

@@ -26,7 +26,7 @@ from manifests.texts import printable
 from messages.pods import FILE, Pod
 from messages.sources import ManifestVerdict, Verdict
 from messages.units import Timestamp
-from server.documents import manifest
+from server.verdicts import manifest
 from settings.errors import StartError
 
 UNSERVED: Final = frozenset({Verdict.REJECTED, Verdict.SHADOWED})

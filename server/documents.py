@@ -1,56 +1,17 @@
-"""The JSON documents of the endpoints, and of verdicts on manifests. Pure.
-
-Their field names are a promise to users.
-"""
+"""The JSON documents of the endpoints. Their field names are a promise to users. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from kernel import ActorDescription
 from manifests.times import rfc3339_milli
-from messages.pods import LOCAL_FILES, SourceName
 from messages.releases import ReleaseState
-from messages.sources import ManifestVerdict, SourceDescribed, Verdict
+from messages.sources import ManifestVerdict, SourceDescribed
 from server.answers import Unanswered
-
-_BY_CHOICE: Final = frozenset({Verdict.ACCEPTED, Verdict.IGNORED})
-"""Verdicts that need no action."""
-
-
-def manifest(verdict: ManifestVerdict, source: SourceName) -> dict[str, Any]:
-    """Return the verdict on one manifest of ``source``, as ``/sourcez`` and ``--validate`` show it."""
-    return {
-        "path": verdict.path,
-        "verdict": verdict.verdict.value,
-        "reason": verdict.reason,
-        "warnings": list(verdict.warnings),
-        "object" if source == LOCAL_FILES else "pod": verdict.pod,
-        "uid": verdict.uid,
-    }
-
-
-def is_troubled(verdict: ManifestVerdict) -> bool:
-    """Return whether a manifest is not served as it is, or with warnings."""
-    return verdict.verdict not in _BY_CHOICE or bool(verdict.warnings)
-
-
-def choice_of(names: Collection[str], *, only_troubled: bool) -> Callable[[ManifestVerdict], bool]:
-    """Return whether somebody wants to know about a manifest.
-
-    That is one whose path, pod or UID has any of ``names`` in it; without names, each.
-    """
-
-    def is_wanted(verdict: ManifestVerdict) -> bool:
-        if only_troubled and not is_troubled(verdict):
-            return False
-        told = (verdict.path, verdict.pod, verdict.uid or "")
-        return not names or any(name in each for name in names for each in told)
-
-    return is_wanted
-
+from server.verdicts import manifest
 
 Choice = Callable[[ManifestVerdict], bool]
 """Whether somebody wants to know about a manifest."""

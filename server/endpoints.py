@@ -21,7 +21,6 @@ from server.backend import EndpointBackend
 from server.control.console import ContainerConsole
 from server.control.pages import ControlPages
 from server.control.peers import allowed_users, only_users
-from server.documents import choice_of
 from server.event_streams import EventStreams
 from server.health_pages import HealthPages
 from server.hosts import only_for
@@ -41,6 +40,7 @@ from server.probe_pages import probez
 from server.serving import EXEMPT
 from server.ui.files import wants_page
 from server.ui.pages import UiPages
+from server.verdicts import choice_of
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")

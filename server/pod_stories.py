@@ -17,7 +17,7 @@ from messages.sources import SourceDescribed, Verdict
 from messages.statuses import PodStatus
 from messages.volume_state import VolumesDescribed
 from server.answers import Unanswered
-from server.documents import manifest
+from server.verdicts import manifest
 
 
 def objects_of(pod: Pod) -> frozenset[ObjectId]:

@@ -18,10 +18,10 @@ from messages.sources import ManifestVerdict, SourceDescribed
 from messages.units import Timestamp
 from server import documents
 from server.answers import Unanswered
-from server.documents import is_troubled, manifest
 from server.health import HealthCheck
 from server.health_pages import AgentHealth
 from server.ui.paging import PageAsked, PagedTable, page_of
+from server.verdicts import is_troubled, manifest
 
 MANIFEST_ORDERS: Final = ("verdict", "source")
 OBJECT_ORDERS: Final = ("state", "references", "age")

@@ -227,6 +227,9 @@ ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
     "the agent is killed": _PODS,
     "the power goes": _PODS,
     "probes fail and pass": ("probe-keeper", "probers", "probe-loop", "pods"),
+    "hooks and commands fail": ("runtime/hooks", "runtime/containers", "probers", "pods"),
+    "parts of volumes are mounted": ("runtime/containers", "volume-keeper", "pods"),
+    "the disk fails": ("pod-records", "runtime/containers", "volume-keeper", "pods"),
 }
 """The actors that crash more often than others."""
 CRASHES: Final = (

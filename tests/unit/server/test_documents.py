@@ -10,7 +10,7 @@ from messages.pods import FILE, PodUid
 from messages.sources import Epoch, ManifestVerdict, SourceDescribed, Verdict
 from messages.units import Timestamp
 from server import documents
-from server.documents import choice_of
+from server.verdicts import choice_of
 
 WEB = ManifestVerdict(
     path="/m/a.yaml", verdict=Verdict.ACCEPTED, pod="default/web-n", uid=PodUid("u1")
