@@ -6,8 +6,9 @@ made when it is first asked for: an agent imports nothing that it does not need.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from actors.probes.names import look_up_lanes
 from agent.node_view import machine_memory
@@ -26,11 +27,23 @@ if TYPE_CHECKING:
     from runtimes.provider.calls import ThreadedCalls
 
 
+class _Closed(Protocol):
+    def close(self) -> object: ...
+
+
+C = TypeVar("C", bound=_Closed)
+
+
 class ProcessEdges:
     """A context that closes them. Only the thread that makes agents asks for parts."""
 
+    def __init__(self) -> None:
+        self._made = ExitStack()
+        """Closes what was made, in reverse: a part is made after those that it uses."""
+
     def __enter__(self) -> Self:
         self.threads.start()
+        self._made.callback(self.threads.end)
         return self
 
     def __exit__(
@@ -39,14 +52,7 @@ class ProcessEdges:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        made = self.__dict__
-        for part in ("api", "hook_sockets", "probe_loops", "provider_calls", "server_loop"):
-            if part in made:
-                made[part].close()
-        for lanes in ("disk", "names", "volume_lanes"):
-            if lanes in made:
-                made[lanes].close()
-        self.threads.end()
+        self._made.close()
 
     @cached_property
     def threads(self) -> SharedThreads:
@@ -56,7 +62,7 @@ class ProcessEdges:
     @cached_property
     def server_loop(self) -> ServerLoop:
         """On which endpoints are served."""
-        return ServerLoop()
+        return self._closed_at_the_end(ServerLoop())
 
     @cached_property
     def api(self) -> ApiConnections:
@@ -64,49 +70,52 @@ class ProcessEdges:
         from kube.api_connections import ApiConnections  # noqa: PLC0415  # 10 MB
         from kube.streams.rules import WatchRules, unfinished_within  # noqa: PLC0415  # as it
 
-        return ApiConnections(
-            WatchRules(
-                user_agent=f"actorlet/{version()}",
-                most_unfinished_bytes=unfinished_within(machine_memory()),
-            )
+        rules = WatchRules(
+            user_agent=f"actorlet/{version()}",
+            most_unfinished_bytes=unfinished_within(machine_memory()),
         )
+        return self._closed_at_the_end(ApiConnections(rules))
 
     @cached_property
     def names(self) -> Lanes[str]:
         """Who looks up the names of hosts that probes and hooks are for."""
-        return look_up_lanes("look-up")
+        return self._closed_at_the_end(look_up_lanes("look-up"))
 
     @cached_property
     def probe_loops(self) -> ProbeLoops:
         """Who carries out the probes of pods in containers, or of a class."""
         from agent.probe_loops import ProbeLoops  # noqa: PLC0415  # of pods that really run alone
 
-        return ProbeLoops(self.names)
+        return self._closed_at_the_end(ProbeLoops(self.names))
 
     @cached_property
     def volume_lanes(self) -> VolumeLanes:
         """Who does the work on volumes that may block."""
         from actors.volumes.making.lanes import volume_lanes  # noqa: PLC0415  # hollow pods have none
 
-        return volume_lanes()
+        return self._closed_at_the_end(volume_lanes())
 
     @cached_property
     def disk(self) -> Disk:
         """Who does the work on files of pods and of images that may block."""
         from runtimes.cri.disk_lanes import disk_lanes  # noqa: PLC0415  # of pods in containers alone
 
-        return disk_lanes()
+        return self._closed_at_the_end(disk_lanes())
 
     @cached_property
     def hook_sockets(self) -> LoopSockets:
         """Who carries out hooks that connect to pods."""
         from runtimes.lifecycle_hooks.sockets import LoopSockets  # noqa: PLC0415  # of pods in containers alone
 
-        return LoopSockets(self.names)
+        return self._closed_at_the_end(LoopSockets(self.names))
 
     @cached_property
     def provider_calls(self) -> ThreadedCalls:
         """Who calls the classes that run pods."""
         from runtimes.provider.calls import ThreadedCalls  # noqa: PLC0415  # asyncio, which few agents need
 
-        return ThreadedCalls()
+        return self._closed_at_the_end(ThreadedCalls())
+
+    def _closed_at_the_end(self, part: C) -> C:
+        self._made.callback(part.close)
+        return part
