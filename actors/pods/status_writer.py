@@ -24,6 +24,7 @@ from actors.pods.status_writes import (
     accepted,
     counts_on_soon,
     ends_soon,
+    is_answered,
     next_write,
 )
 from kernel import Backoff, OperationsMemory, PooledActor
@@ -268,8 +269,13 @@ class StatusWriter:
         shown = Pod.of(outcome)
         if shown.uid == call.shown.uid:
             record.note_answer(shown, self._actor.clock.monotonic())
-            if shows_same(record.status, call.status):
+            if shows_same(record.status, call.status) and self._is_answered(record, call, shown):
                 record.accepted = accepted(record.status, outcome)
                 if record.changed_at is not None:
                     self._memory.syncs.note(self._actor.clock.monotonic() - record.changed_at)
                     record.changed_at = None
+
+    @staticmethod
+    def _is_answered(record: StatusRecord, call: _Call, answer: Pod) -> bool:
+        body = call.write.request.body if isinstance(call.write, PatchStatus) else None
+        return body is None or is_answered(body, record.pod, record.status, answer)

@@ -155,6 +155,20 @@ def accepted(status: PodStatus, answer: JsonObject) -> Accepted:
     return Accepted(status=status, digest=own_digest(answer))
 
 
+def is_answered(request: JsonObject, pod: Pod, status: PodStatus, answer: Pod) -> bool:
+    """Return whether the answer to a patch shows what the API server makes of ``status``.
+
+    It does not if something differs that the patch did not name: somebody has written over it meanwhile.
+    """
+    left = status_patch(pod, status, answer)
+    return left is None or _named(left) <= _named(request)
+
+
+def _named(patch: JsonObject) -> set[str]:
+    status = patch["status"]
+    return {*status} | {each["type"] for each in status.get("conditions", ())}
+
+
 def own_digest(document: JsonObject) -> int:
     """Return a number that changes with the node's part of the status in a pod's document."""
     status = document.get("status") or {}

@@ -158,7 +158,11 @@ class WatchKeeper:
 
     def _answer(self, task: asyncio.Task[TargetListed]) -> None:
         asked = self._one_off_lists.pop(task, None)
-        if asked is not None and not task.cancelled() and task.exception() is None:
+        if asked is None:
+            return
+        if task.cancelled():  # before it began, since the loop ends
+            asked.reply_to.tell(lost_answer(asked))
+        elif task.exception() is None:
             asked.reply_to.tell(task.result())
 
     def _note_end(self, task: asyncio.Task[Any]) -> None:

@@ -49,6 +49,12 @@ class Ends:
         self._streams = streams
         self.task = KeeperTask(streams, self._keeper, self.bugs.put)
 
+    def takes_a_turn(self) -> None:
+        """Return when the loop has run what was on it."""
+        turn: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.task.call(lambda _keeper: turn.put(None))
+        turn.get(timeout=PATIENCE)
+
     def _keeper(self) -> WatchKeeper:
         credentials = SharedCredentials(Nobody(), self._streams.loop, Seconds(1.0))
         return WatchKeeper(credentials, WatchMemory(), self._streams, ManualClock())
@@ -83,11 +89,16 @@ def is_well(ends: Ends) -> bool:
     return not is_lost(ends.listed.next())
 
 
-def test_a_list_that_was_not_begun_when_the_loop_ends_is_lost(ends: Ends, other: Ends) -> None:
+@pytest.mark.parametrize("turns", [0, 2], ids=["at once", "when the keeper waits"])
+def test_a_list_that_was_not_begun_when_the_loop_ends_is_lost(
+    ends: Ends, other: Ends, turns: int
+) -> None:
     def ask_and_stop(keeper: WatchKeeper) -> None:
         keeper.list_once(ends.asked)
         asyncio.get_running_loop().stop()
 
+    for _ in range(turns):
+        ends.takes_a_turn()
     ends.task.call(ask_and_stop)
     answer = ends.listed.next()
     assert (answer.target, answer.mark, is_lost(answer)) == (WEB, 3, True)

@@ -219,8 +219,11 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._commands.run(self.incarnation, self._supply.supplies(), self._probes)
 
     def _keep(self) -> None:
-        if self._memory.life.stage is PodLife.SYNC and self._commands.is_told_to_run:
+        stage = self._memory.life.stage
+        if stage is PodLife.SYNC and self._commands.is_told_to_run:
             self._keeping.keep(self._supply.decided_versions())
+        elif stage is not PodLife.SYNC:
+            self._keeping.keep_addresses()
 
     # --- what is ---------------------------------------------------------------------------------------
 
@@ -232,7 +235,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._news.say_unknown_edits(observed)
             self._news.note_status(observed, self.clock.wall())
             if self._pod.is_static:
-                self._keep()  # when its conditions became what they are: nobody else remembers it
+                self._keep()  # its addresses, and when its conditions became what they are
         elif self._commands.told is FORGET and self._commands.is_included_in(
             observed, self.incarnation
         ):

@@ -101,6 +101,14 @@ class WorkerKeeping:
             memory.kept = kept
             self._tell(kept)
 
+    def keep_addresses(self) -> None:
+        """Have kept the addresses of a pod that is being stopped: it may have had none before."""
+        memory = self._memory
+        kept = memory.kept or KeptPod(uid=memory.wish.pod.uid)
+        if (ips := self._addresses()) != kept.ips:
+            memory.kept = replace(kept, ips=ips)
+            self._tell(memory.kept)
+
     def _addresses(self) -> tuple[str, ...]:
         """Return the addresses of a static pod: those that it has, or had last."""
         memory = self._memory

@@ -88,7 +88,15 @@ class StatusNeverBack(Rule):
                 before = {**before, "phase": status["phase"]}
             for what in self._worse(before, status):
                 self.broken(f"at the API server {uid} {what}")
-        self._written[own], self._written_at[own] = status, wishes.now()
+        self._written[own], self._written_at[own] = self._own(change), wishes.now()
+
+    def _own(self, change: Change) -> Mapping[str, Any]:
+        """Return the status that the agent has written, without an address that others had put there."""
+        status: Mapping[str, Any] = change.after["status"]
+        known = self._written.get(change.after["metadata"]["uid"], {}).get("podIP")
+        there = ((change.before or {}).get("status") or {}).get("podIP")
+        is_others = status.get("podIP") == there != known
+        return {**status, "podIP": known} if is_others else status
 
     def _worse(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         before, after = old.get("phase", "Pending"), new.get("phase")

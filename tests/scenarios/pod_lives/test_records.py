@@ -101,6 +101,33 @@ def test_a_static_pod_keeps_its_address_though_the_first_that_is_told_is_a_sandb
             assert observed.sandbox == replace(stopped, ips=address)
 
 
+@pytest.mark.parametrize("is_told_late", [False, True], ids=["while it stops", "with its end"])
+def test_a_static_pod_keeps_an_address_that_it_is_told_to_have_once_it_is_stopped(
+    world: LivesWorld, is_told_late: bool
+) -> None:
+    late, address = make_pod("late", spec={"activeDeadlineSeconds": 5}), ("10.0.0.7",)
+    made = SandboxObserved(
+        id="s1", attempt=0, state=SandboxState.READY, created_at=Timestamp(1.0), ips=address
+    )
+    stopped = replace(made, state=SandboxState.NOT_READY, ips=())
+    world.machine.is_silent = True
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, late)
+        lives.play.advance(6.0)
+        mark = lives.machine.pods[late.uid].mark
+        end = (mark, replace(stopped, ips=address if is_told_late else ()))
+        for mark, sandbox in (end,) if is_told_late else ((NO_MARK, made), end):
+            seen = PodObserved(uid=late.uid, mark=mark, sandbox=sandbox)
+            lives.play.tell(worker_key(late.uid), seen)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, late)
+        seen = PodObserved(uid=late.uid, mark=NO_MARK, sandbox=stopped)
+        lives.play.tell(worker_key(late.uid), seen)
+        observed = lives.status(late).observed
+        assert observed is not None
+        assert observed.sandbox == replace(stopped, ips=address)
+
+
 def test_a_record_goes_with_its_pod_and_those_of_strangers_when_all_have_listed(
     world: LivesWorld,
 ) -> None:

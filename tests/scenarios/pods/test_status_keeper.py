@@ -192,6 +192,21 @@ def test_what_somebody_writes_over_is_written_again(stage: StatusStage) -> None:
     assert stage.shown()["phase"] == "Running"
 
 
+def test_what_somebody_writes_over_while_another_part_is_being_written_is_written_again(
+    stage: StatusStage,
+) -> None:
+    web = stage.binds()
+    stage.tells(web, running())
+    stage.api.calls.hold()
+    stage.tells(web, running(attempt=1))
+    stage.store.change("pods", "default", "web", status={"phase": "Unknown"})
+    stage.settle()
+    stage.api.calls.release()
+    stage.settle()
+    assert stage.shown()["phase"] == "Running"
+    assert stage.shown()["containerStatuses"][0]["restartCount"] == 1
+
+
 def test_a_pod_that_is_gone_is_dropped_silently(stage: StatusStage) -> None:
     # Rule V7.
     web = stage.binds()

@@ -13,6 +13,7 @@ from actors.pods.status_writes import (
     PatchStatus,
     WriteSituation,
     accepted,
+    is_answered,
     next_write,
     own_digest,
     status_patch,
@@ -231,3 +232,16 @@ def test_the_last_status_comes_before_the_deletion_unless_it_is_refused() -> Non
     given = situation(status=ENDED, is_finished=True, object=DELETING)
     assert isinstance(next_write(given), PatchStatus)
     assert isinstance(next_write(replace(given, is_refused=True)), DeletePod)
+
+
+def test_an_answer_that_shows_what_others_wrote_meanwhile_is_no_answer_to_the_patch() -> None:
+    patch = status_patch(WEB, RUNNING, shown(RUNNING, podIP="10.1.2.3"))
+    assert patch is not None
+    assert is_answered(patch, WEB, RUNNING, shown(RUNNING))
+    assert not is_answered(patch, WEB, RUNNING, shown(RUNNING, phase="Unknown"))
+
+
+def test_an_answer_without_what_the_api_server_does_not_take_is_one() -> None:
+    patch = status_patch(WEB, RUNNING, WEB)
+    assert patch is not None
+    assert is_answered(patch, WEB, RUNNING, shown(RUNNING, podIP=""))
