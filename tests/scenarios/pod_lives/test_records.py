@@ -103,7 +103,7 @@ def test_a_static_pod_keeps_its_address_though_the_first_that_is_told_is_a_sandb
 
 @pytest.mark.parametrize("is_told_late", [False, True], ids=["while it stops", "with its end"])
 def test_a_static_pod_keeps_an_address_that_it_is_told_to_have_once_it_is_stopped(
-    world: LivesWorld, is_told_late: bool
+    world: LivesWorld, *, is_told_late: bool
 ) -> None:
     late, address = make_pod("late", spec={"activeDeadlineSeconds": 5}), ("10.0.0.7",)
     made = SandboxObserved(
