@@ -232,21 +232,27 @@ class _Look(Generic[T]):
         return outcome, admitted
 
     def _part_with(self, vanished: Mapping[str, FileRecord[T]]) -> None:
-        """Keep files that vanished for a moment, unless other files have their objects: they may be back."""
+        """Keep files that vanished for a moment, unless other files have their objects: they may be back.
+
+        While a new file is waited for, one may have been written and given that name within the moment.
+        """
         if not vanished:
             return
+        awaits_new = any(name not in self._records for name in self._moving)
+        moment = PATIENCE if awaits_new else QUIET
         goods = [record.good for record in self._records.values() if record.good is not None]
         claimed = {good.display_name for good in goods} | {good.uid for good in goods}
         for name, record in vanished.items():
             since = self._state.gone.get(name, self._now)
             missing_for = self._now - since
-            if record.good is None or not 0 <= missing_for < QUIET:
+            if record.good is None or not 0 <= missing_for < moment:
                 continue
             if record.good.display_name in claimed or record.good.uid in claimed:
                 continue
             self._records[name] = record
             self._gone[name] = since
-            self._waits.append(Seconds(QUIET - missing_for))
+            if missing_for < QUIET:
+                self._waits.append(Seconds(QUIET - missing_for))
 
     def _next_state(self, listing: Listed) -> Steps[FileState[T]]:
         before = self._state

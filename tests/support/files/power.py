@@ -43,18 +43,18 @@ class DiskTrouble:
 class Power:
     """Knows what was synced since it was made, by this process.
 
-    Syncs fail as ``trouble`` says, and so do writes at a place: when a half was written.
+    Syncs fail as ``trouble`` says, and so do writes at a place: when a half was written. The disk of this
+    machine is not waited for.
     """
 
     def __init__(self, patched: pytest.MonkeyPatch, trouble: DiskTrouble | None = None) -> None:
         self._synced: dict[int, bytes] = {}
         """The content of each file as it was synced last, by its inode."""
-        sync, write_at = os.fsync, os.pwrite
+        write_at = os.pwrite
 
         def synced(descriptor: int) -> None:
             if trouble is not None:
                 trouble.strike()
-            sync(descriptor)
             status = os.fstat(descriptor)
             if stat.S_ISREG(status.st_mode):
                 self._synced[status.st_ino] = Path(f"/proc/self/fd/{descriptor}").read_bytes()

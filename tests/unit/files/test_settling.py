@@ -178,6 +178,33 @@ def test_a_file_written_and_then_renamed_is_never_absent(observer: Observer) -> 
     assert verdicts(settled) == {"b": Verdict.ACCEPTED}
 
 
+def test_a_file_that_is_written_and_renamed_just_after_a_look_is_never_absent(
+    observer: Observer,
+) -> None:
+    # The old name is missing for as long as the new one is too young.
+    before = observer.sees(manifest("a", "name=web"))
+    observer.sees(manifest("b", "name=web", inode=2, written=1.005), at=1.0)
+
+    early = observer.sees(manifest("b", "name=web", inode=2, written=1.005), at=1.052)
+    assert early.served is before.served
+    assert early.look_again_in == pytest.approx(0.004, abs=1e-4)
+
+    settled = observer.sees(manifest("b", "name=web", inode=2, written=1.005), at=1.056)
+    assert names(settled) == ["web"]
+    assert verdicts(settled) == {"b": Verdict.ACCEPTED}
+
+
+def test_a_file_that_is_gone_is_not_kept_for_longer_than_a_new_one_is_waited_for(
+    observer: Observer,
+) -> None:
+    observer.sees(manifest("a", "name=web"))
+    for at in (1.0, 1.5, 2.0, 2.5, 2.999):
+        seen = observer.sees(manifest("log", "no manifest", written=at), at=at)
+        assert names(seen) == ["web"]
+
+    assert names(observer.sees(manifest("log", "no manifest", written=3), at=3.0)) == []
+
+
 # --- the first listing -----------------------------------------------------------------------------------
 
 
