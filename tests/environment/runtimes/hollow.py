@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from agent.runtime_record import HOLLOW_FILE
 from files.record_keeper import WRITE_AGAIN
 from messages.container_runtime import RuntimeFailure
 from messages.pod_runtime import ContainerObserved, ContainerState
@@ -42,6 +43,8 @@ class Hollow(Runtime):
     """Makes pods seem to run. ``keeps_records`` says whether they outlive a SIGKILL."""
 
     knows_hooks = False
+    lost_with_power = HOLLOW_FILE
+    """It is synced only when it is replaced. Which of its states that is, the oracle cannot know."""
 
     def __init__(self, outside: Outside, *, keeps_records: bool) -> None:
         super().__init__(outside)
@@ -81,7 +84,7 @@ class Hollow(Runtime):
 
     @override
     def loses_power(self) -> None:
-        """Note that the records are gone, too: nothing has synced them. Only mirrors have restart counts."""
+        """Note that the records are gone, too. Only mirrors have restart counts."""
         self.witness.loses_power()
         self.witness.forgets()
         for sandbox in self.machine.inventory.sandboxes():
