@@ -165,8 +165,7 @@ class WorkerNews:
 
     def note_verdicts(self, now: Timestamp) -> None:
         """Tell the status that follows of what was observed last, if people see another one."""
-        before = self._memory.status
-        self.note_status(before.observed if before is not None else None, now)
+        self.note_status(self._memory.observed, now)
 
     def _with_troubles(self, observed: PodObserved | None) -> PodObserved | None:
         """Return what is observed, with the troubles that the runtime knows nothing of."""
@@ -218,8 +217,7 @@ class WorkerNews:
         memory = self._memory
         if memory.probes is None:
             return None
-        shown = memory.status.observed if memory.status is not None else None
-        return memory.probes.verdicts(memory.wish.pod, observed or shown)
+        return memory.probes.verdicts(memory.wish.pod, observed or memory.observed)
 
 
 def edited_before(pod: Pod, observed: PodObserved) -> list[str]:
