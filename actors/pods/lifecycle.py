@@ -107,7 +107,7 @@ class Life:
     @property
     def is_stopped(self) -> bool:
         """Whether nothing of it runs, and nothing of it will."""
-        return self.stage in {PodLife.TERMINATED, PodLife.FINISHED}
+        return self.stage.is_stopped
 
     def note(self, event: LifeEvent) -> None:
         """Go to the next stage, if ``event`` leads to one."""

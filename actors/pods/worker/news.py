@@ -8,12 +8,11 @@ from typing import Final
 
 from actors.pods.admission import DEFERRED, INFEASIBLE
 from actors.pods.orders import LifeIs
-from actors.pods.pod_events import pod_event
 from actors.pods.records import conditions_kept
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.volumes import FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME
 from manifests.container_hashes import container_digests, has_digest
-from messages.events import EventType
+from messages.events import EventType, ObjectReference, PostEvent
 from messages.pod_lives import PodLife
 from messages.pod_runtime import (
     NO_MARK,
@@ -218,6 +217,12 @@ class WorkerNews:
         if memory.probes is None:
             return None
         return memory.probes.verdicts(memory.wish.pod, observed or memory.observed)
+
+
+def pod_event(pod: Pod, kind: EventType, failure: PodFailure) -> PostEvent:
+    """Return the event that ``failure`` happened to ``pod``."""
+    about, reason = ObjectReference.of_pod(pod), failure.reason
+    return PostEvent(regarding=about, type=kind, reason=reason, message=failure.message)
 
 
 def edited_before(pod: Pod, observed: PodObserved) -> list[str]:
