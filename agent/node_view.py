@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from actors.node.labels import default_labels
+from actors.node.document import default_labels
 from actors.node.machine import MachineFacts
 from actors.node.resources import NodeResources, allocatable
 from actors.pods.node_fit import NodeView
