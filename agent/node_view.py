@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from actors.node.labels import default_labels
+from actors.node.document import default_labels
 from actors.node.machine import MachineFacts
 from actors.node.resources import NodeResources, allocatable
-from actors.pods.node_view import NodeView
+from actors.pods.node_fit import NodeView
 from settings.agent import Settings
 from settings.resources import NO_LIMIT_OF_PODS
 from settings.runtime import HOLLOW_LABEL_VALUE, RUNTIME_LABEL

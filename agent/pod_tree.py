@@ -13,10 +13,12 @@ from actors.events.feed_parts import EVENT_FEED
 from actors.events.recorder import EVENT_RECORDER
 from actors.node.machine import DescribedMachine
 from actors.pod_manager import POD_MANAGER
-from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keeper_memory
+from actors.pods.keeper import PodKeeper
+from actors.pods.keeper_parts import POD_KEEPER, PODS, PodKeeperPorts, keeper_memory
 from actors.pods.records import POD_RECORD, POD_RECORDS, KeptPod, PodRecordsMessage
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
-from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
+from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusPorts
+from actors.pods.status_records import StatusMemory
 from actors.pods.worker.parts import WorkerPorts
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
 from actors.probes.orders import PROBE_KEEPER, PROBERS

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.events.feed import EventFeed
+from actors.events.feed_parts import EVENT_FEED, FeedMemory, FeedPorts
 from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
 from actors.node.machine import LinuxMachine, Machine
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from typing_extensions import override
 
-from actors.objects.manager import OBJECT_HOLDERS, SECRET_MANAGER
+from actors.objects.manager_parts import OBJECT_HOLDERS, SECRET_MANAGER
 from actors.objects.watcher import watcher_rules
 from actors.pod_manager import POD_MANAGER
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from actors.pods.lifecycle import FORGET, RUN, LifeStep, StopStep
-from actors.pods.worker.needs import NO_SUPPLIES, Supplies
 from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.probes import WorkerProbes
+from actors.pods.worker.supply import NO_SUPPLIES, Supplies
 from kernel import Port
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 

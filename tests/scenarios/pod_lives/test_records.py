@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from actors.pods.node_view import NodeView
+from actors.pods.node_fit import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.records import KeptPod
 from manifests.container_hashes import container_hash

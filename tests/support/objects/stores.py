@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, Final
 
 from actors.objects.local_files import LOCAL_OBJECTS
-from actors.objects.manager import OBJECT_HOLDERS
+from actors.objects.manager_parts import OBJECT_HOLDERS
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree
 from kernel import ChildSpec, Key, Port, Steps, SupervisorSpec

@@ -1,17 +1,18 @@
-"""What the keeper of pods knows of each pod, and what it wants done. Values without behaviour."""
+"""What the keeper of pods knows of pods, and what it wants done about them. Pure."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from itertools import islice
 from typing import Final, TypeAlias
 
 from actors.pods.orders import PodWish
 from messages.pod_lives import PodKilled, PodLife, WorkingPod
 from messages.pod_runtime import PodTrouble
-from messages.pods import Pod, PodUid
+from messages.pods import FullName, Pod, PodUid
 from messages.port import Port
 from messages.statuses import PodFailure
 from messages.units import Seconds
@@ -151,8 +152,10 @@ class PostWarning:
     """What the log says."""
 
 
+Launch: TypeAlias = StartWorker | StopWorker
+"""What waits while many workers are being started or stopped."""
 RosterEffect: TypeAlias = (
-    StartWorker | StopWorker | TellWish | TellRefusal | ForgetStatus | AnswerKiller | PostWarning
+    Launch | TellWish | TellRefusal | ForgetStatus | AnswerKiller | PostWarning
 )
 
 
@@ -167,6 +170,79 @@ class RosterCounts:
     orphans: int = 0
     """Pods that only the runtime had, and that were stopped."""
     refused: dict[str, int] = field(default_factory=dict)
+
+
+class StaticNames:
+    """The lines of static pods, by full name. The first of a line holds the name (rules X18 to X21).
+
+    It holds the name from the moment that it may start until it is finished. The next one in the line then
+    starts at once: nobody looks for it from time to time. A pod that ends before it has started leaves its
+    line, and is so never in anybody's way (rule X20).
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[FullName, dict[PodUid, None]] = {}
+
+    def join(self, full_name: FullName, uid: PodUid) -> bool:
+        """Stand in line for ``full_name``, unless it does already. Return whether it holds the name."""
+        line = self._lines.setdefault(full_name, {})
+        line.setdefault(uid)
+        return next(iter(line)) == uid
+
+    def leave(self, full_name: FullName, uid: PodUid) -> PodUid | None:
+        """Leave the line. Return who holds the name from now on; None if nobody does, or as before."""
+        line = self._lines.get(full_name)
+        if line is None or uid not in line:
+            return None
+        was_holder = next(iter(line)) == uid
+        del line[uid]
+        if not line:
+            del self._lines[full_name]
+            return None
+        return next(iter(line)) if was_holder else None
+
+    def heir(self, full_name: FullName) -> PodUid | None:
+        """Return who holds ``full_name`` once its holder leaves; None if nobody stands in line."""
+        return next(islice(self._lines.get(full_name, ()), 1, None), None)
+
+    def holder(self, full_name: FullName) -> PodUid | None:
+        """Return who holds ``full_name``; None if nobody does."""
+        return next(iter(self._lines.get(full_name, ())), None)
+
+
+@dataclass(slots=True)
+class RosterMemory:
+    """What outlives a life of the keeper of pods."""
+
+    records: dict[PodUid, PodRecord] = field(default_factory=dict)
+    names: StaticNames = field(default_factory=StaticNames)
+    left_alone: dict[PodUid, None] = field(default_factory=dict)
+    """Pods that only the runtime knows, and that nobody has decided on."""
+    replacing: FullName | None = None
+    """The static pod that a kubelet started and that is being started anew: one at a time."""
+    replacing_for: int = 0
+    """How often the runtime has listed meanwhile."""
+    awaits_node: bool = False
+    """The cluster has not shown the Node yet, so its labels may be others than the configured ones."""
+    for_node: dict[PodUid, None] = field(default_factory=dict)
+    """Pods that wait until the Node is known."""
+    lacks_node: bool = False
+    """The cluster has not shown the Node yet, however long it was waited for."""
+    refused_too_early: dict[PodUid, None] = field(default_factory=dict)
+    """Static pods that were refused since the Node was not known in time."""
+    mirrors: dict[FullName, Pod] = field(default_factory=dict)
+    """Mirrors that were seen before the pods that they show."""
+    gone: set[FullName] = field(default_factory=set)
+    """Static pods that this process has run and removed. What a mirror of one shows is its own writing."""
+    rooms: dict[PodUid, set[PodUid]] = field(default_factory=dict)
+    """By a pod that is being stopped for others: these others."""
+    deferred: dict[PodUid, None] = field(default_factory=dict)
+    """Pods that request more than they have, and may have it once there is room."""
+    counts: RosterCounts = field(default_factory=RosterCounts)
+    last_wish: int = 0
+    """The number of the last wish about any pod."""
+    effects: deque[RosterEffect] = field(default_factory=deque)
+    """What is to be done and may not be done yet: of a pod that is dropped nothing else says it."""
 
 
 _LIFECYCLES: Final = {
