@@ -45,7 +45,6 @@ from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
-    ContainersPorts,
     ContainersRuntime,
 )
 from runtimes.containers.record import RuntimeMemory
@@ -268,13 +267,8 @@ class CriComposition:
 
     def _make_runtime(self) -> ContainersRuntime:
         containers, hooks = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)
-        ports = ContainersPorts(
-            containers=containers,
-            hooks=hooks,
-            me=self._address(POD_RUNTIME),
-            events=self._edges.events(),
-        )
-        return ContainersRuntime(ports, self._pods, self._options)
+        me, events = self._address(POD_RUNTIME), self._edges.events()
+        return ContainersRuntime(containers, hooks, me, self._pods, self._options, events)
 
     def _make_logs(self) -> LogKeeper:
         containers, pod_manager = self._address(CRI_CONTAINERS), self._address(POD_MANAGER)

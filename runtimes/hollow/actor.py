@@ -35,9 +35,8 @@ from messages.container_runtime import (
 )
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.probing import AnswersDescribed, DescribeAnswers
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from runtimes.hollow.core import AT_ONCE, HollowAnswer, HollowCore
-from runtimes.hollow.machine import Instant
 from runtimes.hollow.questions import answer_of
 from runtimes.hollow.record_file import HollowRecordsAre, HollowRecordsMessage
 from runtimes.hollow.saving import restore, saved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from signal import Signals
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from messages.container_runtime import (
     CreateContainer,
@@ -18,7 +18,7 @@ from messages.container_runtime import (
 )
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import JsonObject, Pod, PodUid
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds
 from runtimes.environment.objects import used_objects
 from runtimes.hollow.addresses import AddressesExhaustedError, PodAddresses
 from runtimes.hollow.annotations import UnreadableAnnotationError
@@ -43,22 +43,10 @@ from runtimes.hollow.rules import HollowRules, drawn
 from runtimes.hollow.schedule import Schedule
 
 T = TypeVar("T")
-
 MOST_SIGNALS: Final = 100
 """Signals that are remembered of each container, for its log."""
 _NO_RESOURCES: Final[JsonObject] = {}
 """Of all containers that ask for nothing: one object, which takes no room."""
-
-
-class Instant(NamedTuple):
-    """One moment on both clocks."""
-
-    monotonic: Seconds
-    wall: Timestamp
-
-    def back_to(self, due: Seconds) -> Instant:
-        """Return the moment ``due``, which has passed."""
-        return Instant(due, Timestamp(self.wall - (self.monotonic - due)))
 
 
 class HollowMachine:

@@ -24,9 +24,9 @@ from actors.probes.watching import (
 from manifests.handlers import ExecAction, UnusableHandler
 from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.probing import AnswersCounted
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds, Timestamp
 from runtimes.hollow.commands import run
-from runtimes.hollow.machine import HollowMachine, Instant
+from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.records import ContainerRecord, ProbeTicks
 
 HollowProbesMessage: TypeAlias = RunProbe | RestProbe | DropProbe | OnlyProbes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from messages.pods import PodUid
-from messages.units import Seconds, Timestamp
-from runtimes.hollow.machine import HollowMachine, Instant
+from messages.units import Instant, Seconds, Timestamp
+from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.records import (
     ContainerEnds,
     ContainerIsReady,

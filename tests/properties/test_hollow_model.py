@@ -33,9 +33,8 @@ from messages.pod_runtime import (
     SandboxState,
 )
 from messages.pods import PodUid
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds, Timestamp
 from runtimes.hollow.core import HollowCore
-from runtimes.hollow.machine import Instant
 from runtimes.hollow.rules import HollowRules
 from runtimes.hollow.saved_lines import decoded, encoded
 from runtimes.hollow.saving import restore, saved

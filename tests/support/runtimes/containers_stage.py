@@ -30,7 +30,6 @@ from messages.units import Seconds
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
-    ContainersPorts,
     ContainersRuntime,
 )
 from runtimes.containers.record import RuntimeMemory
@@ -64,10 +63,8 @@ class PodsStage:
         containers: Port[ContainerRuntimeMessage],
         hooks: Port[HooksMessage],
     ) -> ContainersRuntime:
-        ports = ContainersPorts(
-            containers=containers, hooks=hooks, me=stage.port(POD_RUNTIME), events=self.events
-        )
-        return ContainersRuntime(ports, self.memory, self._options)
+        me = stage.port(POD_RUNTIME)
+        return ContainersRuntime(containers, hooks, me, self.memory, self._options, self.events)
 
     # --- commands --------------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from messages.events import PostEvent
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
-    ContainersPorts,
     ContainersRuntime,
 )
 from runtimes.containers.record import RuntimeMemory
@@ -123,15 +122,8 @@ class CriStage:
     def _runtime(self, play: Stage) -> ContainersRuntime:
         containers: Port[Any] = play.port(CRI_CONTAINERS)
         hooks: Port[Any] = play.port(HOOK_RUNNER)
-        ports = ContainersPorts(
-            containers=containers,
-            hooks=hooks,
-            me=play.port(POD_RUNTIME),
-            events=self.events,
-        )
-        return ContainersRuntime(
-            ports, self._pods, ContainersOptions(parallel_starts=8, parallel_stops=8)
-        )
+        me, options = play.port(POD_RUNTIME), ContainersOptions(parallel_starts=8, parallel_stops=8)
+        return ContainersRuntime(containers, hooks, me, self._pods, options, self.events)
 
 
 @contextmanager

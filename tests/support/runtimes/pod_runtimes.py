@@ -37,8 +37,6 @@ from messages.pods import Pod, PodPhase, PodUid
 from messages.units import Seconds
 from runtimes.containers.actor import (
     POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
     ContainersRuntime,
 )
 from runtimes.containers.record import RuntimeMemory
@@ -261,8 +259,7 @@ class ContainersUnderTest(PodRuntimeUnderTest):
 
         def runtime(play: Stage) -> ContainersRuntime:
             containers, me = play.port(HOLLOW_CONTAINERS), play.port(POD_RUNTIME)
-            ports = ContainersPorts(containers=containers, hooks=containers, me=me)
-            return ContainersRuntime(ports, self._memory, ContainersOptions())
+            return ContainersRuntime(containers, containers, me, self._memory)
 
         return stage_for(
             (HOLLOW_CONTAINERS, lambda _: HollowContainers(VERSION, self._hollow)),

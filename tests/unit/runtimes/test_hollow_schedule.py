@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from messages.container_runtime import PodIdentity, RunSandbox, RuntimeFailure
 from messages.pods import PodUid
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds, Timestamp
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending, ImageBehaviour
 from runtimes.hollow.images import Images
-from runtimes.hollow.machine import HollowMachine, Instant
+from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.records import SandboxDies, SandboxRecord
 from runtimes.hollow.rules import HollowRules
 from runtimes.hollow.saved import SavedContainer, SavedPod, SavedSandbox
