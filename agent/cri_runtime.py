@@ -42,11 +42,7 @@ from messages.node import RuntimeHasNews
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
 from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts

@@ -11,11 +11,7 @@ from kernel import Address, AnySpec, Port, isolated
 from messages.container_runtime import AskContainer
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore

@@ -18,17 +18,8 @@ from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.units import Seconds
-from runtimes.provider.actor import (
-    PROVIDER_RUNTIME,
-    PodProviderRuntime,
-    ProviderRuntimeMessage,
-)
-from runtimes.provider.calls import (
-    ProviderCall,
-    ProviderCallEnded,
-    ProviderCalls,
-    Returned,
-)
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime, ProviderRuntimeMessage
+from runtimes.provider.calls import ProviderCall, ProviderCallEnded, ProviderCalls, Returned
 from runtimes.provider.loading import LoadedProvider, ProviderLoadError, attached
 from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext
 from runtimes.provider.pods import Method

@@ -7,16 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias
 
-from messages.container_runtime import (
-    PodIdentity,
-    SandboxContents,
-)
-from messages.pod_runtime import (
-    ContainerObserved,
-    ContainerState,
-    SandboxObserved,
-    SandboxState,
-)
+from messages.container_runtime import PodIdentity, SandboxContents
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 
 Contents: TypeAlias = tuple[SandboxContents, ...]
 """The newest sandbox first."""

@@ -284,12 +284,11 @@ def note_vanished(record: RuntimeRecord, before: Contents, after: Contents) -> N
             record.highest_sandbox, *(each.sandbox.attempt for each in before)
         )
     there = {one.id for one in instances_in(after)}
-    for each in before:
-        for one in each.containers:
-            if one.id not in there:
-                notes = record.notes_of(one.name)
-                notes.highest = max(notes.highest, one.attempt)
-                notes.has_ended |= _has_ended(record, one, notes)
+    for one in instances_in(before):
+        if one.id not in there:
+            notes = record.notes_of(one.name)
+            notes.highest = max(notes.highest, one.attempt)
+            notes.has_ended |= _has_ended(record, one, notes)
 
 
 def _has_ended(record: RuntimeRecord, one: ContainerObserved, notes: ContainerNotes) -> bool:
@@ -332,13 +331,9 @@ def _note(record: RuntimeRecord, one: ContainerObserved, moment: Instant, longes
         crashes.exited_id = one.id
         crashes.exited_at = exited_at(crashes, one, moment)
         crashes.told_at = None
-        _clear_error(notes)
+        notes.error, notes.failures = None, 0
     if crashes.exited_id == one.id and crashes.told_at is None and not one.is_reason_open:
         crashes.told_at = moment.monotonic
-
-
-def _clear_error(notes: ContainerNotes) -> None:
-    notes.error, notes.failures = None, 0
 
 
 def _hash_of(record: RuntimeRecord, one: ContainerObserved) -> str:

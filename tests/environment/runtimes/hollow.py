@@ -15,13 +15,12 @@ from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.probes import ProbeResult
 from messages.units import Instant, Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
-from runtimes.hollow.behaviour import Ending
 from runtimes.hollow.core import HollowCore
+from runtimes.hollow.inventory import ContainerEnds, ContainerRecord, SandboxRecord
 from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.probing import HollowProbe, HollowProbes
 from runtimes.hollow.record_file import HOLLOW_RECORDS
-from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
-from runtimes.hollow.rules import HollowRules
+from runtimes.hollow.rules import Ending, HollowRules
 from tests.environment.health import ASKED
 from tests.environment.machine import Instance
 from tests.environment.outside import Outside

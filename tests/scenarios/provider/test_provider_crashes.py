@@ -12,11 +12,7 @@ import pytest
 from kernel.envelope import Crash
 from messages.pod_runtime import PodObserved
 from messages.pods import Pod
-from runtimes.provider.actor import (
-    PROVIDER_RUNTIME,
-    PodProviderRuntime,
-    ProviderRuntimeMessage,
-)
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime, ProviderRuntimeMessage
 from runtimes.provider.calls import ProviderCallEnded
 from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext
 from tests.support.builders import make_pod

@@ -24,14 +24,7 @@ from messages.container_runtime import (
     StopSandbox,
 )
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
-from messages.pod_runtime import (
-    NO_MARK,
-    ContainerState,
-    Mark,
-    ProbeVerdict,
-    RunPod,
-    SandboxState,
-)
+from messages.pod_runtime import NO_MARK, ContainerState, Mark, ProbeVerdict, RunPod, SandboxState
 from messages.pods import CONTAINER_DIGESTS, Pod, PodPhase
 from messages.services import ClusterPort, ClusterService
 from runtimes.containers.actor import POD_RUNTIME

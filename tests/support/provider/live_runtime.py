@@ -9,11 +9,7 @@ from kernel import ChildSpec, Port, SupervisorSpec
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.provider.actor import (
-    PROVIDER_RUNTIME,
-    PodProviderRuntime,
-    ProviderRuntimeMessage,
-)
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime, ProviderRuntimeMessage
 from runtimes.provider.calls import ThreadedCalls
 from runtimes.provider.loading import LoadedProvider, attached
 from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext

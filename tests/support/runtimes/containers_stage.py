@@ -27,11 +27,7 @@ from messages.pod_runtime import (
 from messages.pods import Pod, PodUid
 from messages.services import ClusterServices
 from messages.units import Seconds
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore

@@ -15,11 +15,7 @@ from actors.probes.names import look_up_lanes
 from files.cgroups.options import CgroupOptions
 from kernel import Port, Threads
 from messages.events import PostEvent
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroups.opening import open_cgroups

@@ -35,13 +35,10 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodPhase, PodUid
 from messages.units import Seconds
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
-from runtimes.hollow.annotations import PREFIX
+from runtimes.hollow.behaviours import PREFIX
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
 from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime

@@ -16,8 +16,8 @@ from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.pods import JsonObject, PodUid
 from messages.units import Instant, Seconds
 from runtimes.hollow.core import HollowCore
+from runtimes.hollow.inventory import ContainerEnds, ContainerRecord, SandboxRecord
 from runtimes.hollow.machine import HollowMachine
-from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
 from runtimes.hollow.rules import HollowRules
 
 

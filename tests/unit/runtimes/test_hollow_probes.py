@@ -14,7 +14,7 @@ from actors.probes.watching import OnlyProbes, ProbeIs, ProbeTarget, RestProbe, 
 from messages.container_runtime import CallRuntime, RunSandbox, StartContainer, StopSandbox
 from messages.probes import ProbeKey, ProbeKind, ProbeResult
 from messages.units import Instant, Seconds, Timestamp
-from runtimes.hollow.annotations import PREFIX
+from runtimes.hollow.behaviours import PREFIX
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
 from tests.support.kernel.probe import Probe
