@@ -42,12 +42,7 @@ from messages.node import RuntimeHasNews
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
 from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
@@ -268,13 +263,8 @@ class CriComposition:
 
     def _make_runtime(self) -> ContainersRuntime:
         containers, hooks = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)
-        ports = ContainersPorts(
-            containers=containers,
-            hooks=hooks,
-            me=self._address(POD_RUNTIME),
-            events=self._edges.events(),
-        )
-        return ContainersRuntime(ports, self._pods, self._options)
+        me, events = self._address(POD_RUNTIME), self._edges.events()
+        return ContainersRuntime(containers, hooks, me, self._pods, self._options, events)
 
     def _make_logs(self) -> LogKeeper:
         containers, pod_manager = self._address(CRI_CONTAINERS), self._address(POD_MANAGER)

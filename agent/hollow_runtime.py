@@ -11,12 +11,7 @@ from kernel import Address, AnySpec, Port, isolated
 from messages.container_runtime import AskContainer
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
@@ -102,10 +97,6 @@ class HollowRuntime:
 
     def _make_runtime(self) -> ContainersRuntime:
         containers = self._address(HOLLOW_CONTAINERS)
-        ports = ContainersPorts(
-            containers=containers,
-            hooks=containers,  # nothing is really run or connected to
-            me=self._address(POD_RUNTIME),
-            events=self._events(),
-        )
-        return ContainersRuntime(ports, self._pods, self._options)
+        hooks = containers  # nothing is really run or connected to
+        me, events = self._address(POD_RUNTIME), self._events()
+        return ContainersRuntime(containers, hooks, me, self._pods, self._options, events)

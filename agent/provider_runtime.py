@@ -18,18 +18,12 @@ from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.units import Seconds
-from runtimes.provider.actor import VirtualRuntime
-from runtimes.provider.calls import (
-    ProviderCall,
-    ProviderCallEnded,
-    ProviderCalls,
-    Returned,
-)
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime, ProviderRuntimeMessage
+from runtimes.provider.calls import ProviderCall, ProviderCallEnded, ProviderCalls, Returned
 from runtimes.provider.loading import LoadedProvider, ProviderLoadError, attached
-from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
-from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
-from runtimes.provider.node_reports import UNTOLD, sound_node
+from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext
 from runtimes.provider.pods import Method
+from runtimes.provider.reports import UNTOLD, sound_node
 from settings.errors import UsageError
 
 FIRST_NODE_WITHIN: Final = Seconds(5.0)
@@ -53,7 +47,7 @@ class ProviderRuntime:
     ) -> None:
         self._address = address
         self._events = events
-        self._memory = VirtualMemory()
+        self._memory = ProviderMemory()
         self._calls = edges.calls()
         self._probes = probe_loop_memory()
         self._make_loop = make_loop
@@ -69,7 +63,7 @@ class ProviderRuntime:
         """Return the specs of the actors. They are isolated: other actors do not fail with them."""
         return (
             isolated(PROBE_LOOP, self._make_probes),
-            isolated(VIRTUAL_RUNTIME, self._make),
+            isolated(PROVIDER_RUNTIME, self._make),
         )
 
     def port(self) -> Port[PodRuntimeMessage]:
@@ -108,16 +102,18 @@ class ProviderRuntime:
         """Return that they are told of none: who knows whether they can reach the cluster's network."""
         return False
 
-    def _runtime(self) -> Port[VirtualRuntimeMessage]:
-        return self._address(VIRTUAL_RUNTIME)
+    def _runtime(self) -> Port[ProviderRuntimeMessage]:
+        return self._address(PROVIDER_RUNTIME)
 
     def _make_probes(self) -> ProbeLoopOwner:
         ports = ProbeLoopPorts(containers=None, me=self._address(PROBE_LOOP))
         return ProbeLoopOwner(ports, self._probes, self._make_loop)
 
-    def _make(self) -> VirtualRuntime:
-        ports = VirtualPorts(events=self._events(), me=self._runtime())
-        return VirtualRuntime(self._loaded, self._calls, ports, self._memory, VirtualRules())
+    def _make(self) -> PodProviderRuntime:
+        me, events = self._runtime(), self._events()
+        return PodProviderRuntime(
+            self._loaded, self._calls, me, self._memory, ProviderRules(), events
+        )
 
 
 def first_node(

@@ -14,15 +14,14 @@ from files.record_keeper import WRITE_AGAIN
 from messages.container_runtime import RuntimeFailure
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.probes import ProbeResult
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
-from runtimes.hollow.behaviour import Ending
 from runtimes.hollow.core import HollowCore
-from runtimes.hollow.machine import HollowMachine, Instant
+from runtimes.hollow.inventory import ContainerEnds, ContainerRecord, SandboxRecord
+from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.probing import HollowProbe, HollowProbes
 from runtimes.hollow.record_file import HOLLOW_RECORDS
-from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
-from runtimes.hollow.rules import HollowRules
+from runtimes.hollow.rules import Ending, HollowRules
 from tests.environment.health import ASKED
 from tests.environment.machine import Instance
 from tests.environment.outside import Outside

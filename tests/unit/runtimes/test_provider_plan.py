@@ -13,13 +13,13 @@ from runtimes.provider.following import FollowedPod
 from runtimes.provider.plan import (
     Abilities,
     CallProvider,
+    ProviderStep,
     Rest,
-    VirtualStep,
     WaitUntil,
-    next_virtual_step,
+    next_step,
     pause_after,
 )
-from runtimes.provider.pods import Method, VirtualPod
+from runtimes.provider.pods import Method, ProviderPod
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 
@@ -39,10 +39,10 @@ ALL = Abilities(update=True, forget=True, node=True)
 
 def step(
     command: RunPod | StopPod | ForgetPod, can: Abilities | None = None, **known: Any
-) -> VirtualStep:
+) -> ProviderStep:
     """Return the next step for a pod of which this is known, after the third observation."""
-    it = VirtualPod(uid=WEB.uid, command=command, pod=WEB, **known)
-    return next_virtual_step(it, 3, NOW, can or Abilities())
+    it = ProviderPod(uid=WEB.uid, command=command, pod=WEB, **known)
+    return next_step(it, 3, NOW, can or Abilities())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def step(
         ({"state": ALIVE, "missing_since": 90.0, "retry_at": 105.0}, WaitUntil(105.0)),
     ],
 )
-def test_a_pod_that_is_to_run(known: dict[str, Any], expected: VirtualStep) -> None:
+def test_a_pod_that_is_to_run(known: dict[str, Any], expected: ProviderStep) -> None:
     assert step(RUN, **known) == expected
 
 
@@ -86,7 +86,7 @@ def test_a_pod_that_runs_once_and_got_lost_is_lost_and_one_that_never_began_is_n
     ],
 )
 def test_a_pod_whose_specification_changed(
-    can: Abilities, known: dict[str, Any], expected: VirtualStep
+    can: Abilities, known: dict[str, Any], expected: ProviderStep
 ) -> None:
     assert step(RUN, can, is_told=True, state=ALIVE, **known) == expected
 
@@ -137,7 +137,7 @@ ASKED = {**LIVES, "stopping_by": 130.0}
         ({**ASKED, "is_told": False, "hung": {1: Method.RUN}}, Rest.WAITING),
     ],
 )
-def test_a_pod_that_is_to_stop(known: dict[str, Any], expected: VirtualStep) -> None:
+def test_a_pod_that_is_to_stop(known: dict[str, Any], expected: ProviderStep) -> None:
     assert step(STOP, **known) == expected
 
 
@@ -153,7 +153,7 @@ def test_a_pod_that_is_to_stop(known: dict[str, Any], expected: VirtualStep) -> 
     ],
 )
 def test_a_pod_that_is_to_be_forgotten(
-    can: Abilities, known: dict[str, Any], expected: VirtualStep
+    can: Abilities, known: dict[str, Any], expected: ProviderStep
 ) -> None:
     assert step(FORGET, can, **known) == expected
 

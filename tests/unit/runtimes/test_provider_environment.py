@@ -10,9 +10,9 @@ import pytest
 from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pod_runtime import NO_MARK, RunPod
 from messages.pods import Pod
-from runtimes.provider.environment import environment_with
-from runtimes.provider.memory import RuntimeContext, VirtualMemory
-from runtimes.provider.pods import VirtualPod
+from runtimes.provider.memory import ProviderMemory, RuntimeContext
+from runtimes.provider.pod_provider import environment_with
+from runtimes.provider.pods import ProviderPod
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 
@@ -90,7 +90,7 @@ def test_an_optional_object_that_cannot_be_read_is_not_taken_for_missing() -> No
     command = RunPod(
         pod=POD, mark=NO_MARK, reply_to=Probe(), unread={db: "may not be read by this node"}
     )
-    memory = VirtualMemory(pods={POD.uid: VirtualPod(uid=POD.uid, command=command, pod=POD)})
+    memory = ProviderMemory(pods={POD.uid: ProviderPod(uid=POD.uid, command=command, pod=POD)})
     context = RuntimeContext(memory, Probe)
     container = {"env": [key_of("secretKeyRef", "db", "user", optional=True)]}
     with pytest.raises(LookupError, match='secret "db" may not be read by this node'):

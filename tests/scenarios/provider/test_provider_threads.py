@@ -101,7 +101,7 @@ def test_whatever_is_raised_is_the_outcome(threads: Threaded, error: BaseExcepti
         outcome = threads.outcome(threads.start(function))
         assert isinstance(outcome, ProviderFailure)
         assert (outcome.kind, outcome.text) == (type(error).__name__, str(error))
-        assert "test_virtual_threads.py:" in outcome.where
+        assert "test_provider_threads.py:" in outcome.where
 
 
 def test_an_exception_that_cannot_say_what_it_is_is_one_all_the_same(threads: Threaded) -> None:

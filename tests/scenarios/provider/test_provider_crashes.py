@@ -12,15 +12,14 @@ import pytest
 from kernel.envelope import Crash
 from messages.pod_runtime import PodObserved
 from messages.pods import Pod
-from runtimes.provider.actor import VirtualRuntime
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime, ProviderRuntimeMessage
 from runtimes.provider.calls import ProviderCallEnded
-from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
-from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
+from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext
 from tests.support.builders import make_pod
 from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
+from tests.support.provider.provider_stage import HandMadeCalls, ProviderStage, loaded_of
 from tests.support.provider.providers import AbleProvider
-from tests.support.provider.virtual_stage import HandMadeCalls, VirtualStage, loaded_of
 
 GOOD, FAILING, HANGING = (make_pod(name) for name in ("good", "failing", "hanging"))
 
@@ -33,7 +32,7 @@ class Answers:
         self._lost = lost
 
     def pass_on(
-        self, receive: Callable[[VirtualRuntimeMessage], None], message: VirtualRuntimeMessage
+        self, receive: Callable[[ProviderRuntimeMessage], None], message: ProviderRuntimeMessage
     ) -> None:
         """Have ``message`` handled, or crash instead."""
         if isinstance(message, ProviderCallEnded):
@@ -44,29 +43,28 @@ class Answers:
 
 
 @contextmanager
-def staged(schedule: Schedule, answers: Answers | None = None) -> Iterator[VirtualStage]:
+def staged(schedule: Schedule, answers: Answers | None = None) -> Iterator[ProviderStage]:
     """Start the runtime on ``schedule``, with a supervisor that bears many crashes."""
     heard = answers or Answers()
-    provider, calls, memory = AbleProvider(), HandMadeCalls(), VirtualMemory()
+    provider, calls, memory = AbleProvider(), HandMadeCalls(), ProviderMemory()
 
-    def make(play: Stage) -> VirtualRuntime:
-        port = play.port(VIRTUAL_RUNTIME)
+    def make(play: Stage) -> PodProviderRuntime:
+        port = play.port(PROVIDER_RUNTIME)
         provider.attach(RuntimeContext(memory, lambda: port))
-        ports = VirtualPorts(events=None, me=port)
-        actor = VirtualRuntime(loaded_of(provider), calls, ports, memory, VirtualRules())
+        actor = PodProviderRuntime(loaded_of(provider), calls, port, memory, ProviderRules())
         # In front of the method of its class: every message passes here.
         vars(actor)["receive"] = partial(heard.pass_on, actor.receive)
         return actor
 
-    play = stage_for((VIRTUAL_RUNTIME, make), runtime=schedule, root=PATIENT_ROOT)
+    play = stage_for((PROVIDER_RUNTIME, make), runtime=schedule, root=PATIENT_ROOT)
     play.start()
     try:
-        yield VirtualStage(play, provider, calls, memory)
+        yield ProviderStage(play, provider, calls, memory)
     finally:
         assert play.stop() == 0
 
 
-def story(stage: VirtualStage) -> dict[str, object]:
+def story(stage: ProviderStage) -> dict[str, object]:
     """Run three pods, of which one fails at first and one hangs; stop and forget them."""
     attempts: Counter[str] = Counter()
 
@@ -104,11 +102,11 @@ def story(stage: VirtualStage) -> dict[str, object]:
     }
 
 
-def _phase(stage: VirtualStage, pod: Pod) -> str:
+def _phase(stage: ProviderStage, pod: Pod) -> str:
     return str(_last(stage, pod).phase)
 
 
-def _last(stage: VirtualStage, pod: Pod) -> PodObserved:
+def _last(stage: ProviderStage, pod: Pod) -> PodObserved:
     return [told for told in stage.heard() if told.uid == pod.uid][-1]
 
 
@@ -124,7 +122,7 @@ def test_a_crash_at_any_step_changes_nothing_in_the_end(seed: int) -> None:
         schedule = Schedule(seed)
         schedule.crash_at = at
         with staged(schedule) as stage:
-            cell = stage.play.system.addresses.cell(VIRTUAL_RUNTIME)
+            cell = stage.play.system.addresses.cell(PROVIDER_RUNTIME)
             schedule.crash = lambda cell=cell: cell.put(Crash())  # type: ignore[misc]
             assert story(stage) == expected, f"crashed at step {at} of {undisturbed.taken}"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtimes.provider.loading import ProviderLoadError, attached, load_provider
-from runtimes.provider.memory import RuntimeContext, VirtualMemory
+from runtimes.provider.memory import ProviderMemory, RuntimeContext
 from runtimes.provider.plan import Abilities
 from tests.support.kernel.probe import Probe
 
@@ -168,7 +168,7 @@ def test_a_class_gets_its_context_unless_it_wants_none(here: Path) -> None:
         f"class Attached:{METHODS}    def attach(self, context): self.context = context\n"
         f"class Refusing:{METHODS}    def attach(self, context): raise ValueError('no')\n",
     )
-    context = RuntimeContext(VirtualMemory(), Probe)
+    context = RuntimeContext(ProviderMemory(), Probe)
     attached(load_provider("my_node:Plain"), context)
     loaded = attached(load_provider("my_node:Attached"), context)
     assert vars(loaded.provider) == {"context": context}

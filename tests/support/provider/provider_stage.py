@@ -1,4 +1,4 @@
-"""VirtualRuntime on a stage: its threads work when the test says so."""
+"""PodProviderRuntime on a stage: its threads work when the test says so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from runtimes.provider.actor import VirtualRuntime
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime
 from runtimes.provider.calls import (
     ProviderCall,
     ProviderCallEnded,
@@ -33,8 +33,7 @@ from runtimes.provider.calls import (
     failure_of,
 )
 from runtimes.provider.loading import LoadedProvider, abilities_of
-from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
-from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts
+from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage_of
 from tests.support.provider.providers import ObedientProvider
@@ -76,11 +75,11 @@ class HandMadeCalls(ProviderCalls):
             _make(*self.held.popleft())
 
 
-class VirtualStage:
+class ProviderStage:
     """The stage, and everything around the actor."""
 
     def __init__(
-        self, play: Stage, provider: ObedientProvider, calls: HandMadeCalls, memory: VirtualMemory
+        self, play: Stage, provider: ObedientProvider, calls: HandMadeCalls, memory: ProviderMemory
     ) -> None:
         self.play = play
         self.provider = provider
@@ -126,7 +125,7 @@ class VirtualStage:
 
     def tell(self, command: RunPod | StopPod | ForgetPod) -> None:
         """Tell the runtime, and let everything happen that needs no time."""
-        self.play.tell(VIRTUAL_RUNTIME, command)
+        self.play.tell(PROVIDER_RUNTIME, command)
         self.play.advance(0.05)
 
     def reports(self, pod: Pod, report: object) -> None:
@@ -150,13 +149,13 @@ class VirtualStage:
 
     def lists(self) -> PodsObserved | None:
         """Return all pods; None while there is no answer."""
-        self.play.tell(VIRTUAL_RUNTIME, ListRuntimePods(reply_to=self._lists))
+        self.play.tell(PROVIDER_RUNTIME, ListRuntimePods(reply_to=self._lists))
         answers = self._lists.drain()
         return answers[-1] if answers else None
 
     def described(self) -> RuntimeDescribed:
         """Return how the runtime is."""
-        return self.play.ask(VIRTUAL_RUNTIME, describe_runtime)
+        return self.play.ask(PROVIDER_RUNTIME, describe_runtime)
 
     def warnings(self) -> list[str]:
         """Return what events said since the last call: ``FailedSync: ...``."""
@@ -169,23 +168,24 @@ def describe_runtime(reply_to: Port[RuntimeDescribed]) -> DescribeRuntime:
 
 
 @contextmanager
-def virtual_stage(
+def provider_stage(
     provider: ObedientProvider | None = None,
     runtime: Runtime | None = None,
-    rules: VirtualRules | None = None,
-) -> Iterator[VirtualStage]:
+    rules: ProviderRules | None = None,
+) -> Iterator[ProviderStage]:
     """Start the runtime of ``provider``; stop it whatever happens."""
-    provider, calls, memory = provider or ObedientProvider(), HandMadeCalls(), VirtualMemory()
+    provider, calls, memory = provider or ObedientProvider(), HandMadeCalls(), ProviderMemory()
     events: Probe[PostEvent] = Probe()
 
-    def make(play: Stage) -> VirtualRuntime:
-        port = play.port(VIRTUAL_RUNTIME)
+    def make(play: Stage) -> PodProviderRuntime:
+        port = play.port(PROVIDER_RUNTIME)
         provider.attach(RuntimeContext(memory, lambda: port))
-        ports = VirtualPorts(events=events, me=port)
-        return VirtualRuntime(loaded_of(provider), calls, ports, memory, rules or VirtualRules())
+        return PodProviderRuntime(
+            loaded_of(provider), calls, port, memory, rules or ProviderRules(), events
+        )
 
-    with stage_of((VIRTUAL_RUNTIME, make), runtime=runtime) as play:
-        stage = VirtualStage(play, provider, calls, memory)
+    with stage_of((PROVIDER_RUNTIME, make), runtime=runtime) as play:
+        stage = ProviderStage(play, provider, calls, memory)
         stage.events = events
         yield stage
 

@@ -1,19 +1,37 @@
-"""The calls of a provider that have not returned: how many there are, and how long they are waited for."""
+"""The calls of a provider that have not returned: how many there are, and how long they are waited for.
+
+``Looks`` says when ``observe`` is one of them, and how its answers and failures are taken.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
-from kernel import Clock, Port, Timer
+from kernel import Alarm, Clock, Port, Timer
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds
-from runtimes.provider.calls import ProviderCall, ProviderCallEnded, ProviderCalls
-from runtimes.provider.memory import CallOut, VirtualMemory, VirtualRules
+from runtimes.provider.calls import (
+    ProviderCall,
+    ProviderCallEnded,
+    ProviderCalls,
+    ProviderFailure,
+    Returned,
+)
+from runtimes.provider.memory import CallOut, ProviderMemory, ProviderRules
+from runtimes.provider.notices import sentence_of
+from runtimes.provider.plan import pause_after
 from runtimes.provider.pods import Method
+from runtimes.provider.reports import Nonsense, Readings, sound_reports
+
+LEAST_PAUSE: Final = Seconds(0.02)
+"""Between the begins of two observations."""
+MOST_HANGING: Final = 2
+"""So many observations may hang before no other is begun."""
 
 
-class CallDesk:
+class CallsUnderWay:
     """Begins calls and keeps them in the memory until they return, over crashes too.
 
     Refs: each call gets the next number, counted from 1 in each process.
@@ -27,8 +45,8 @@ class CallDesk:
         provider: object,
         calls: ProviderCalls,
         reply_to: Port[ProviderCallEnded],
-        memory: VirtualMemory,
-        rules: VirtualRules,
+        memory: ProviderMemory,
+        rules: ProviderRules,
         late: Callable[[Seconds, int], Timer],
     ) -> None:
         """``late`` has the actor give up the call of a number after so many seconds."""
@@ -112,3 +130,73 @@ class CallDesk:
         timer = self._timers.pop(ref, None)
         if timer is not None:
             timer.cancel()
+
+
+class Looks:
+    """Has the provider observed: at intervals, when somebody wants it, and later after a failure.
+
+    One observation is under way at a time. One that is wanted meanwhile is begun after it, since the one
+    under way may not show what it is wanted for. Observations are numbered in the order of their begins.
+    """
+
+    def __init__(
+        self,
+        under_way: CallsUnderWay,
+        memory: ProviderMemory,
+        rules: ProviderRules,
+        next_look: Alarm,
+    ) -> None:
+        """``next_look`` rings when ``look`` is to be called."""
+        self.trouble = ""
+        """Why ``observe`` does not work; empty while it does."""
+        self._under_way = under_way
+        self._memory = memory
+        self._rules = rules
+        self._next_look = next_look
+        self._began = float("-inf")
+        self._is_wanted = False
+        self._failures = 0
+        self._troubled_since = 0.0
+
+    def look(self, clock: Clock) -> None:
+        """Begin an observation, as soon as that is possible."""
+        if not self._under_way.may_begin(Method.OBSERVE, MOST_HANGING):
+            self._is_wanted = True
+            return
+        now = clock.monotonic()
+        if now < self._began + LEAST_PAUSE:
+            self._next_look.after(LEAST_PAUSE)
+            return
+        self._began, self._is_wanted = now, False
+        self._memory.begun = number = self._memory.begun + 1
+        self._under_way.begin(Method.OBSERVE, clock=clock, digest=sound_reports, number=number)
+
+    def take(
+        self, out: CallOut, outcome: Returned | ProviderFailure, clock: Clock
+    ) -> Readings | None:
+        """Return what an observation says; None if it failed, or a newer one was taken already."""
+        value = outcome.value if isinstance(outcome, Returned) else outcome
+        if isinstance(value, dict):
+            self._failures, self.trouble = 0, ""
+            self._next_look.after(LEAST_PAUSE if self._is_wanted else self._rules.poll)
+            return value if out.number > self._memory.observed else None
+        if out.call.is_given_up:
+            self._next_look.after(self._rules.poll)  # its failure was noted
+        elif isinstance(value, ProviderFailure):
+            self.fail(sentence_of(None, Method.OBSERVE, value), clock)
+        elif isinstance(value, Nonsense):
+            self.fail(value.sentence, clock)
+        return None
+
+    def fail(self, sentence: str, clock: Clock) -> None:
+        """Note that an observation failed, and try again later."""
+        if not self.trouble:
+            self._troubled_since = clock.monotonic()
+        self._failures += 1
+        self.trouble = sentence
+        self._next_look.after(pause_after(self._failures))
+
+    def is_away(self, clock: Clock) -> bool:
+        """Whether nothing was observed for so long that pods are told."""
+        lasts = clock.monotonic() - self._troubled_since
+        return bool(self.trouble) and lasts >= self._rules.away_after

@@ -10,18 +10,18 @@ import pytest
 from actorlet import ContainerReport, NodeReport, PodReport
 from messages.pod_runtime import ProbeVerdict, RunPod
 from messages.pods import Pod, PodPhase, PodUid
-from runtimes.provider.memory import VirtualRules
+from runtimes.provider.memory import ProviderRules
 from tests.support.builders import edited, make_pod
+from tests.support.provider.provider_stage import ProviderStage, provider_stage
 from tests.support.provider.providers import AbleProvider
-from tests.support.provider.virtual_stage import VirtualStage, virtual_stage
 
 WEB, SHOP = make_pod("web"), make_pod("shop")
 STRANGER = PodUid("nobody-knows")
 
 
 @pytest.fixture
-def stage() -> Iterator[VirtualStage]:
-    with virtual_stage() as stage:
+def stage() -> Iterator[ProviderStage]:
+    with provider_stage() as stage:
         yield stage
 
 
@@ -35,7 +35,7 @@ def warnings(logs: list[MutableMapping[str, Any]]) -> list[str]:
 
 
 def test_a_run_that_raises_is_an_event_and_a_trouble_and_is_repeated_later_and_later(
-    stage: VirtualStage, logs: list[MutableMapping[str, Any]]
+    stage: ProviderStage, logs: list[MutableMapping[str, Any]]
 ) -> None:
     stage.provider.fail("run", *(RuntimeError(f"no {number}") for number in range(3)))
     stage.runs(WEB)
@@ -54,7 +54,7 @@ def test_a_run_that_raises_is_an_event_and_a_trouble_and_is_repeated_later_and_l
     assert len(warnings(logs)) == 3
 
 
-def test_a_new_command_is_tried_at_once(stage: VirtualStage) -> None:
+def test_a_new_command_is_tried_at_once(stage: ProviderStage) -> None:
     stage.provider.fail("run", *(LookupError("Secret default/db is not there") for _ in range(9)))
     stage.runs(WEB)
     stage.advance(40.0)
@@ -64,7 +64,7 @@ def test_a_new_command_is_tried_at_once(stage: VirtualStage) -> None:
     assert stage.provider.drain() == ["run web"]
 
 
-def test_a_pod_in_trouble_holds_up_nobody_else(stage: VirtualStage) -> None:
+def test_a_pod_in_trouble_holds_up_nobody_else(stage: ProviderStage) -> None:
     stage.provider.fail("run", RuntimeError("no"))
     stage.runs(WEB)
     stage.runs(SHOP)
@@ -73,7 +73,7 @@ def test_a_pod_in_trouble_holds_up_nobody_else(stage: VirtualStage) -> None:
 
 
 def test_values_of_secrets_are_cut_out_of_what_an_exception_says(
-    stage: VirtualStage, logs: list[MutableMapping[str, Any]]
+    stage: ProviderStage, logs: list[MutableMapping[str, Any]]
 ) -> None:
     stage.provider.fail("run", RuntimeError("POST https://api?key=hunter2: refused, aHVudGVyMg=="))
     stage.runs(WEB, secrets={"db": {"password": b"hunter2\n"}})
@@ -82,7 +82,7 @@ def test_values_of_secrets_are_cut_out_of_what_an_exception_says(
     assert "hunter2" not in said
 
 
-def test_values_of_secrets_are_cut_out_of_messages_of_reports(stage: VirtualStage) -> None:
+def test_values_of_secrets_are_cut_out_of_messages_of_reports(stage: ProviderStage) -> None:
     stage.provider.on_run = lambda _pod: PodReport("Pending", message="login as hunter2 failed")
     stage.runs(WEB, secrets={"db": {"password": b"hunter2"}})
     assert [trouble.message for trouble in stage.last().troubles] == ["login as [hidden] failed"]
@@ -90,7 +90,7 @@ def test_values_of_secrets_are_cut_out_of_messages_of_reports(stage: VirtualStag
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
 def test_an_exception_that_would_end_a_process_is_one_like_any_other(
-    stage: VirtualStage, error: BaseException
+    stage: ProviderStage, error: BaseException
 ) -> None:
     stage.provider.fail("run", error)
     stage.runs(WEB)
@@ -98,7 +98,7 @@ def test_an_exception_that_would_end_a_process_is_one_like_any_other(
     assert stage.provider.drain() == ["run web", "run web"]
 
 
-def test_a_stop_that_raises_is_repeated_until_the_pod_is_gone(stage: VirtualStage) -> None:
+def test_a_stop_that_raises_is_repeated_until_the_pod_is_gone(stage: ProviderStage) -> None:
     stage.provider.fail("stop", RuntimeError("no"), RuntimeError("no"))
     stage.runs(WEB)
     mark = stage.stops(WEB.uid, grace=10.0)
@@ -114,7 +114,7 @@ def test_a_stop_that_raises_is_repeated_until_the_pod_is_gone(stage: VirtualStag
     assert sum(one.startswith("FailedKillPod") for one in stage.warnings()) == 2
 
 
-def test_a_stop_that_raises_for_a_pod_that_never_began_is_no_obstacle(stage: VirtualStage) -> None:
+def test_a_stop_that_raises_for_a_pod_that_never_began_is_no_obstacle(stage: ProviderStage) -> None:
     stage.provider.fail("run", RuntimeError("no"))
     stage.provider.fail("stop", KeyError(WEB.uid))
     stage.runs(WEB)
@@ -123,7 +123,7 @@ def test_a_stop_that_raises_for_a_pod_that_never_began_is_no_obstacle(stage: Vir
 
 
 def test_an_observation_that_raises_changes_nothing_and_is_said_once(
-    stage: VirtualStage, logs: list[MutableMapping[str, Any]]
+    stage: ProviderStage, logs: list[MutableMapping[str, Any]]
 ) -> None:
     stage.runs(WEB)
     stage.worker.drain()
@@ -137,7 +137,7 @@ def test_an_observation_that_raises_changes_nothing_and_is_said_once(
     assert len(warnings(logs)) == 1
 
 
-def test_pods_are_told_that_nothing_can_be_seen_when_that_lasts(stage: VirtualStage) -> None:
+def test_pods_are_told_that_nothing_can_be_seen_when_that_lasts(stage: ProviderStage) -> None:
     stage.runs(WEB)
     stage.worker.drain()
     stage.provider.fail("observe", *(ConnectionError("down") for _ in range(5)))
@@ -152,7 +152,7 @@ def test_pods_are_told_that_nothing_can_be_seen_when_that_lasts(stage: VirtualSt
 # --- it hangs --------------------------------------------------------------------------------------
 
 
-def test_a_run_that_hangs_is_given_up_and_never_doubled(stage: VirtualStage) -> None:
+def test_a_run_that_hangs_is_given_up_and_never_doubled(stage: ProviderStage) -> None:
     stage.calls.hold("run")
     stage.runs(WEB)
     stage.advance(31.0)
@@ -167,7 +167,7 @@ def test_a_run_that_hangs_is_given_up_and_never_doubled(stage: VirtualStage) -> 
     assert (stage.last().phase, told.phase) == (PodPhase.RUNNING, PodPhase.PENDING)
 
 
-def test_a_pod_whose_run_hangs_does_not_count_as_stopped(stage: VirtualStage) -> None:
+def test_a_pod_whose_run_hangs_does_not_count_as_stopped(stage: ProviderStage) -> None:
     stage.calls.hold("run")
     stage.runs(WEB)
     mark = stage.stops(WEB.uid)
@@ -180,7 +180,7 @@ def test_a_pod_whose_run_hangs_does_not_count_as_stopped(stage: VirtualStage) ->
     assert stage.last().mark == mark
 
 
-def test_a_stop_has_its_grace_in_addition_before_it_is_given_up(stage: VirtualStage) -> None:
+def test_a_stop_has_its_grace_in_addition_before_it_is_given_up(stage: ProviderStage) -> None:
     stage.runs(WEB)
     stage.calls.hold("stop")
     stage.stops(WEB.uid, grace=60.0)
@@ -191,7 +191,7 @@ def test_a_stop_has_its_grace_in_addition_before_it_is_given_up(stage: VirtualSt
 
 
 def test_an_observation_that_hangs_is_followed_by_another_one_and_then_by_none(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     stage.calls.hold("observe")
     stage.advance(200.0)
@@ -205,7 +205,7 @@ def test_an_observation_that_hangs_is_followed_by_another_one_and_then_by_none(
 def test_when_many_calls_hang_no_other_is_made_and_that_is_said(
     logs: list[MutableMapping[str, Any]],
 ) -> None:
-    with virtual_stage(rules=VirtualRules(at_a_time=4, most_hanging=3)) as stage:
+    with provider_stage(rules=ProviderRules(at_a_time=4, most_hanging=3)) as stage:
         stage.calls.hold("run")
         for number in range(10):
             stage.runs(make_pod(f"web-{number}"))
@@ -250,7 +250,7 @@ def test_when_many_calls_hang_no_other_is_made_and_that_is_said(
     ],
 )
 def test_a_report_that_cannot_be_understood_is_said_once_and_not_followed(
-    stage: VirtualStage, report: object, complaint: str
+    stage: ProviderStage, report: object, complaint: str
 ) -> None:
     stage.runs(WEB)
     stage.events.drain()
@@ -264,7 +264,7 @@ def test_a_report_that_cannot_be_understood_is_said_once_and_not_followed(
 
 
 def test_nothing_is_told_of_what_ran_before_the_agent_until_a_report_is_understood(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     stage.reports(WEB, 17)
     stage.runs(WEB)
@@ -277,7 +277,7 @@ def test_nothing_is_told_of_what_ran_before_the_agent_until_a_report_is_understo
 
 @pytest.mark.parametrize(("shown", "told"), [("Running", []), ("Pending", [PodPhase.PENDING])])
 def test_what_is_shown_as_running_is_not_pending_for_an_agent_that_begins(
-    stage: VirtualStage, shown: str, told: list[PodPhase]
+    stage: ProviderStage, shown: str, told: list[PodPhase]
 ) -> None:
     stage.reports(WEB, "Pending")
     stage.runs(Pod.of({**WEB.document, "status": {"phase": shown}}))
@@ -287,7 +287,7 @@ def test_what_is_shown_as_running_is_not_pending_for_an_agent_that_begins(
     assert stage.provider.drain() == []
 
 
-def test_what_was_never_understood_is_told_once_it_is_stopped(stage: VirtualStage) -> None:
+def test_what_was_never_understood_is_told_once_it_is_stopped(stage: ProviderStage) -> None:
     stage.provider.on_stop = lambda _pod: 17
     stage.reports(WEB, 17)
     stage.runs(WEB)
@@ -316,7 +316,7 @@ def test_what_was_never_understood_is_told_once_it_is_stopped(stage: VirtualStag
     ],
 )
 def test_what_goes_back_is_said_once_and_not_followed(
-    stage: VirtualStage, first: object, then: object, complaint: str
+    stage: ProviderStage, first: object, then: object, complaint: str
 ) -> None:
     stage.provider.on_run = lambda _pod: first
     stage.runs(WEB)
@@ -330,7 +330,7 @@ def test_what_goes_back_is_said_once_and_not_followed(
 
 @pytest.mark.parametrize("answer", [None, [], "Running", {3: "Running"}])
 def test_an_observation_that_is_no_mapping_of_uids_is_a_trouble_of_the_runtime(
-    stage: VirtualStage, answer: object
+    stage: ProviderStage, answer: object
 ) -> None:
     stage.runs(WEB)
     stage.provider.answer = lambda: answer
@@ -340,7 +340,7 @@ def test_an_observation_that_is_no_mapping_of_uids_is_a_trouble_of_the_runtime(
 
 
 def test_a_pod_that_nobody_knows_is_said_once_and_ignored(
-    stage: VirtualStage, logs: list[MutableMapping[str, Any]]
+    stage: ProviderStage, logs: list[MutableMapping[str, Any]]
 ) -> None:
     stage.provider.reports[STRANGER] = "Running"
     stage.advance(50.0)
@@ -355,7 +355,7 @@ def test_a_pod_that_nobody_knows_is_said_once_and_ignored(
 # --- it loses pods, and cannot do all -----------------------------------------------------------------
 
 
-def test_a_pod_that_is_missing_for_a_moment_is_left_alone(stage: VirtualStage) -> None:
+def test_a_pod_that_is_missing_for_a_moment_is_left_alone(stage: ProviderStage) -> None:
     stage.runs(WEB)
     stage.worker.drain()
     report = stage.provider.reports.pop(WEB.uid)
@@ -366,7 +366,7 @@ def test_a_pod_that_is_missing_for_a_moment_is_left_alone(stage: VirtualStage) -
     assert stage.worker.drain() == []
 
 
-def test_a_pod_that_got_lost_is_run_again_with_another_restart(stage: VirtualStage) -> None:
+def test_a_pod_that_got_lost_is_run_again_with_another_restart(stage: ProviderStage) -> None:
     stage.runs(WEB)
     del stage.provider.reports[WEB.uid]
     stage.advance(12.0)
@@ -378,7 +378,7 @@ def test_a_pod_that_got_lost_is_run_again_with_another_restart(stage: VirtualSta
     assert (main.current.attempt, main.last.reason) == (1, "ContainerStatusUnknown")
 
 
-def test_a_pod_that_is_never_restarted_and_got_lost_has_failed(stage: VirtualStage) -> None:
+def test_a_pod_that_is_never_restarted_and_got_lost_has_failed(stage: ProviderStage) -> None:
     once = make_pod("once", spec={"restartPolicy": "Never"})
     stage.runs(once)
     del stage.provider.reports[once.uid]
@@ -391,7 +391,7 @@ def test_a_pod_that_is_never_restarted_and_got_lost_has_failed(stage: VirtualSta
     ]
 
 
-def test_a_changed_specification_is_passed_on_or_said_to_be_ignored(stage: VirtualStage) -> None:
+def test_a_changed_specification_is_passed_on_or_said_to_be_ignored(stage: ProviderStage) -> None:
     changed = edited(
         WEB, spec={"containers": [{"name": "main", "image": "registry.example/web:2"}]}
     )
@@ -400,7 +400,7 @@ def test_a_changed_specification_is_passed_on_or_said_to_be_ignored(stage: Virtu
     stage.runs(changed)
     assert [trouble.reason for trouble in stage.last().troubles] == ["NotSupported"]
     assert len(stage.warnings()) == 1
-    with virtual_stage(AbleProvider()) as able:
+    with provider_stage(AbleProvider()) as able:
         able.runs(WEB)
         able.runs(changed)
         able.runs(changed)
@@ -409,7 +409,7 @@ def test_a_changed_specification_is_passed_on_or_said_to_be_ignored(stage: Virtu
 
 
 def test_a_pod_that_runs_on_as_it_was_is_shown_with_the_image_that_it_runs(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     stage.runs(make_pod("web", image="registry.example/web:1"))
     edited_pod = make_pod("web", image="registry.example/web:2")
@@ -421,7 +421,7 @@ def test_a_pod_that_runs_on_as_it_was_is_shown_with_the_image_that_it_runs(
 
 
 def test_a_pod_whose_run_failed_and_began_it_all_the_same_is_updated_when_it_changes() -> None:
-    with virtual_stage(AbleProvider()) as able:
+    with provider_stage(AbleProvider()) as able:
         pod = make_pod("web", image="registry.example/web:1")
         able.provider.fail("run", OSError("reset"))
         able.runs(pod)
@@ -430,7 +430,7 @@ def test_a_pod_whose_run_failed_and_began_it_all_the_same_is_updated_when_it_cha
         assert able.provider.drain() == ["run web", "update web"]
 
 
-def test_a_liveness_probe_that_failed_is_said_to_have_no_effect(stage: VirtualStage) -> None:
+def test_a_liveness_probe_that_failed_is_said_to_have_no_effect(stage: ProviderStage) -> None:
     verdicts = {"main": ProbeVerdict(is_alive=False)}
     stage.tell(RunPod(pod=WEB, mark=stage.mark(), reply_to=stage.worker, verdicts=verdicts))
     assert [trouble.reason for trouble in stage.last().troubles] == ["NotSupported"]
@@ -445,7 +445,7 @@ def with_volumes(*names: str) -> Pod:
     return make_pod("web", spec={"containers": [main], "volumes": [{"name": "token"}, *volumes]})
 
 
-def test_a_pod_that_runs_without_its_volumes_says_so(stage: VirtualStage) -> None:
+def test_a_pod_that_runs_without_its_volumes_says_so(stage: ProviderStage) -> None:
     stage.runs(with_volumes("data", "config"))
     sentence = "volumes are not made, the pod runs without them: data, config"
     assert [trouble.message for trouble in stage.last().troubles] == [sentence]
@@ -453,7 +453,7 @@ def test_a_pod_that_runs_without_its_volumes_says_so(stage: VirtualStage) -> Non
 
 
 def test_nothing_is_said_of_volumes_that_the_class_makes_or_that_nobody_asked_for(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     stage.runs(with_volumes())
     assert stage.last().troubles == ()
@@ -461,7 +461,7 @@ def test_nothing_is_said_of_volumes_that_the_class_makes_or_that_nobody_asked_fo
     class Maker(AbleProvider):
         makes_volumes = True
 
-    with virtual_stage(Maker()) as maker:
+    with provider_stage(Maker()) as maker:
         maker.runs(with_volumes("data"))
         assert maker.last().troubles == ()
 
@@ -471,7 +471,7 @@ def test_nothing_is_said_of_volumes_that_the_class_makes_or_that_nobody_asked_fo
 
 def test_what_it_says_of_the_node_is_checked_and_asked_for_again() -> None:
     provider = AbleProvider()
-    with virtual_stage(provider) as stage:
+    with provider_stage(provider) as stage:
         node = stage.described().node
         assert node is not None
         assert node.capacity == {"cpu": "64"}

@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorlet import ContainerReport, NodeReport, PodReport
+from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pod_runtime import ContainerState, RuntimeNode
 from messages.pods import TERMINAL_PHASES, PodPhase
 from messages.units import Timestamp
 from runtimes.provider.following import FollowedPod, ended_unseen, followed, phase_of_report
-from runtimes.provider.node_reports import UNTOLD, sound_node
-from runtimes.provider.reports import Nonsense, sound_report, sound_reports
+from runtimes.provider.reports import (
+    HIDDEN,
+    UNTOLD,
+    Nonsense,
+    cut,
+    sound_node,
+    sound_report,
+    sound_reports,
+    without_values,
+)
 from tests.support.builders import make_pod
 
 NOW = Timestamp(1000.0)
@@ -311,3 +320,38 @@ def test_what_is_wrong_with_a_node_is_named(node: object, sentence: str) -> None
     found = sound_node(node)
     assert isinstance(found, Nonsense)
     assert found.sentence.startswith(sentence)
+
+
+# --- texts --------------------------------------------------------------------------------------------
+
+
+def objects_with(kind: ObjectKind, **data: bytes) -> dict[ObjectId, ObjectValue]:
+    of = ObjectId(kind=kind, namespace="default", name="db")
+    return {of: ObjectValue(uid="1", resource_version="1", data=data)}
+
+
+def test_a_long_text_is_cut_between_characters() -> None:
+    assert cut("short", 5) == "short"
+    assert cut("häßlich", 8) == "häß..."
+    assert len(cut("ß" * 100, 50).encode()) <= 50
+
+
+def test_what_is_no_unicode_is_replaced() -> None:
+    assert cut("a\udcff", 10) == "a?"
+
+
+def test_each_form_of_a_value_is_hidden() -> None:
+    secrets = objects_with(
+        ObjectKind.SECRET, key=b"first line\n  second 'line'\n", empty=b"", one=b"x"
+    )
+    for text in ("first line", "second 'line'", "Zmlyc3QgbGluZQogIHNlY29uZCAnbGluZScK"):
+        assert without_values(f"<{text}> x", secrets) == f"<{HIDDEN}> x"
+
+
+def test_the_longest_value_is_hidden_first() -> None:
+    secrets = objects_with(ObjectKind.SECRET, a=b"abc", b=b"abcdef")
+    assert without_values("abcdef", secrets) == HIDDEN
+
+
+def test_values_of_config_maps_are_no_secret() -> None:
+    assert without_values("debug", objects_with(ObjectKind.CONFIG_MAP, level=b"debug")) == "debug"

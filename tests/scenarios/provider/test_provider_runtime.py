@@ -18,22 +18,24 @@ from messages.pod_runtime import (
     SandboxState,
 )
 from messages.pods import PodPhase
-from runtimes.provider.memory import VirtualRules
+from runtimes.provider.memory import ProviderRules
 from tests.support.builders import make_pod
 from tests.support.kernel.clock import EPOCH
+from tests.support.provider.provider_stage import ProviderStage, provider_stage
 from tests.support.provider.providers import AbleProvider, ObedientProvider
-from tests.support.provider.virtual_stage import VirtualStage, virtual_stage
 
 WEB = make_pod("web")
 
 
 @pytest.fixture
-def stage() -> Iterator[VirtualStage]:
-    with virtual_stage() as stage:
+def stage() -> Iterator[ProviderStage]:
+    with provider_stage() as stage:
         yield stage
 
 
-def test_a_pod_is_run_once_and_told_as_running_with_all_its_containers(stage: VirtualStage) -> None:
+def test_a_pod_is_run_once_and_told_as_running_with_all_its_containers(
+    stage: ProviderStage,
+) -> None:
     mark = stage.runs(WEB)
     assert stage.provider.drain() == ["run web"]
     told = stage.last()
@@ -50,7 +52,7 @@ def test_a_pod_is_run_once_and_told_as_running_with_all_its_containers(stage: Vi
 
 
 def test_variables_are_those_of_the_start_until_the_class_starts_a_container_again(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     def versions() -> list[str]:
         current = stage.last().containers["main"].current
@@ -80,7 +82,7 @@ def test_what_ran_before_the_agent_does_not_tell_what_its_variables_are_made_fro
     web = make_pod("web", source="api", spec={"containers": [container]})
     provider = ObedientProvider()
     provider.reports[web.uid] = PodReport("Running")
-    with virtual_stage(provider) as stage:
+    with provider_stage(provider) as stage:
         stage.advance(1.0)
         stage.runs(web, {"db": {"k": b"v"}})
         current = stage.last().containers["main"].current
@@ -88,7 +90,7 @@ def test_what_ran_before_the_agent_does_not_tell_what_its_variables_are_made_fro
         assert current.variables_from == ()
 
 
-def test_until_it_is_reported_its_containers_wait(stage: VirtualStage) -> None:
+def test_until_it_is_reported_its_containers_wait(stage: ProviderStage) -> None:
     stage.provider.on_run = lambda _pod: None
     stage.runs(WEB)
     told = stage.last()
@@ -98,7 +100,7 @@ def test_until_it_is_reported_its_containers_wait(stage: VirtualStage) -> None:
 
 
 def test_it_is_observed_each_second_and_at_once_when_the_provider_says_so(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     stage.advance(10.0)
     assert stage.provider.looks == 11
@@ -108,7 +110,7 @@ def test_it_is_observed_each_second_and_at_once_when_the_provider_says_so(
     assert stage.provider.looks == 12
 
 
-def test_a_pod_that_ends_is_told_with_its_exit_code(stage: VirtualStage) -> None:
+def test_a_pod_that_ends_is_told_with_its_exit_code(stage: ProviderStage) -> None:
     stage.runs(WEB)
     stage.reports(WEB, PodReport(containers={"main": ContainerReport(exit_code=3, message="no")}))
     told = stage.last()
@@ -124,7 +126,7 @@ def test_a_pod_that_ends_is_told_with_its_exit_code(stage: VirtualStage) -> None
     assert not told.is_running
 
 
-def test_a_pod_that_has_ended_is_not_run_again(stage: VirtualStage) -> None:
+def test_a_pod_that_has_ended_is_not_run_again(stage: ProviderStage) -> None:
     stage.provider.on_run = lambda _pod: "Succeeded"
     stage.runs(WEB)
     stage.runs(WEB)
@@ -134,7 +136,7 @@ def test_a_pod_that_has_ended_is_not_run_again(stage: VirtualStage) -> None:
 
 
 def test_a_pod_is_stopped_and_told_as_stopped_when_it_is_not_reported_any_more(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     ran = stage.runs(WEB)
     stage.provider.on_stop = lambda _pod: PodReport("Running")
@@ -150,7 +152,7 @@ def test_a_pod_is_stopped_and_told_as_stopped_when_it_is_not_reported_any_more(
     assert (main.exit_code, main.reason) == (137, "ContainerStatusUnknown")
 
 
-def test_a_shorter_grace_is_passed_on_and_a_longer_one_is_not(stage: VirtualStage) -> None:
+def test_a_shorter_grace_is_passed_on_and_a_longer_one_is_not(stage: ProviderStage) -> None:
     stage.runs(WEB)
     stage.provider.on_stop = lambda _pod: PodReport("Running")
     stage.calls.hold("stop")
@@ -162,7 +164,7 @@ def test_a_shorter_grace_is_passed_on_and_a_longer_one_is_not(stage: VirtualStag
     assert stage.provider.drain() == ["run web", "stop web 60", "stop web 5"]
 
 
-def test_a_pod_that_outlives_its_grace_is_stopped_again(stage: VirtualStage) -> None:
+def test_a_pod_that_outlives_its_grace_is_stopped_again(stage: ProviderStage) -> None:
     stage.runs(WEB)
     stage.provider.on_stop = lambda _pod: PodReport("Running")
     stage.stops(WEB.uid, grace=5.0)
@@ -172,7 +174,9 @@ def test_a_pod_that_outlives_its_grace_is_stopped_again(stage: VirtualStage) -> 
     assert stage.provider.drain() == ["stop web 1"]
 
 
-def test_what_is_being_stopped_is_not_run_again_until_it_was_forgotten(stage: VirtualStage) -> None:
+def test_what_is_being_stopped_is_not_run_again_until_it_was_forgotten(
+    stage: ProviderStage,
+) -> None:
     stage.runs(WEB)
     stage.stops(WEB.uid)
     stage.runs(WEB)
@@ -184,7 +188,7 @@ def test_what_is_being_stopped_is_not_run_again_until_it_was_forgotten(stage: Vi
 
 
 def test_a_uid_is_run_anew_even_if_the_former_pod_is_still_reported_as_ended(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     stage.provider.on_run = lambda _pod: "Succeeded"
     stage.provider.on_stop = lambda _pod: "Succeeded"
@@ -198,7 +202,7 @@ def test_a_uid_is_run_anew_even_if_the_former_pod_is_still_reported_as_ended(
 
 
 def test_a_pod_that_runs_is_stopped_before_it_is_forgotten() -> None:
-    with virtual_stage(AbleProvider()) as stage:
+    with provider_stage(AbleProvider()) as stage:
         stage.runs(WEB)
         mark = stage.forgets(WEB.uid)
         assert stage.provider.drain() == ["run web", "stop web 1", "forget web"]
@@ -207,7 +211,7 @@ def test_a_pod_that_runs_is_stopped_before_it_is_forgotten() -> None:
         assert stage.provider.drain() == []
 
 
-def test_a_pod_that_nobody_knows_is_stopped_and_forgotten_already(stage: VirtualStage) -> None:
+def test_a_pod_that_nobody_knows_is_stopped_and_forgotten_already(stage: ProviderStage) -> None:
     stopped = stage.stops(WEB.uid)
     assert stage.last().mark == stopped
     forgotten = stage.forgets(WEB.uid)
@@ -216,7 +220,7 @@ def test_a_pod_that_nobody_knows_is_stopped_and_forgotten_already(stage: Virtual
 
 
 def test_a_command_with_a_smaller_mark_is_ignored_also_after_the_pod_was_forgotten(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     stage.runs(WEB)
     old = RunPod(pod=WEB, mark=Mark(0, 99), reply_to=stage.worker)
@@ -228,9 +232,9 @@ def test_a_command_with_a_smaller_mark_is_ignored_also_after_the_pod_was_forgott
     assert stage.worker.drain() == []
 
 
-def test_nothing_is_said_and_nothing_run_before_the_first_observation(stage: VirtualStage) -> None:
+def test_nothing_is_said_and_nothing_run_before_the_first_observation(stage: ProviderStage) -> None:
     stage.provider.fail("observe", ConnectionError("down"))
-    with virtual_stage(stage.provider) as second:
+    with provider_stage(stage.provider) as second:
         second.runs(WEB)
         assert (second.worker.drain(), second.lists()) == ([], None)
         assert second.provider.drain() == []
@@ -238,10 +242,10 @@ def test_nothing_is_said_and_nothing_run_before_the_first_observation(stage: Vir
         assert second.provider.drain() == ["run web"]
 
 
-def test_a_pod_that_outlived_the_agent_is_listed_and_not_run_again(stage: VirtualStage) -> None:
+def test_a_pod_that_outlived_the_agent_is_listed_and_not_run_again(stage: ProviderStage) -> None:
     report = PodReport("Running", namespace="default", name="web", source="file")
     stage.provider.reports = {WEB.uid: report}
-    with virtual_stage(stage.provider) as second:
+    with provider_stage(stage.provider) as second:
         listed = second.lists()
         assert listed is not None
         assert listed.pods == (
@@ -255,7 +259,7 @@ def test_a_pod_that_outlived_the_agent_is_listed_and_not_run_again(stage: Virtua
         assert second.events.drain() == []
 
 
-def test_a_pod_that_the_provider_alone_knows_can_be_stopped(stage: VirtualStage) -> None:
+def test_a_pod_that_the_provider_alone_knows_can_be_stopped(stage: ProviderStage) -> None:
     stage.provider.reports = {WEB.uid: PodReport(namespace="default", name="web")}
     stage.advance(1.0)
     mark = stage.stops(WEB.uid, grace=1.0)
@@ -264,7 +268,7 @@ def test_a_pod_that_the_provider_alone_knows_can_be_stopped(stage: VirtualStage)
 
 
 def test_a_pod_that_went_while_the_agent_was_away_is_stopped_without_a_warning(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     told = PodReport(namespace="default", name="web", containers={"main": ContainerReport()})
     stage.provider.reports = {WEB.uid: told}
@@ -277,7 +281,7 @@ def test_a_pod_that_went_while_the_agent_was_away_is_stopped_without_a_warning(
 
 
 def test_a_pod_that_ended_before_this_process_is_shown_by_its_specification(
-    stage: VirtualStage,
+    stage: ProviderStage,
 ) -> None:
     stage.provider.reports = {WEB.uid: PodReport(containers={"main": ContainerReport(exit_code=7)})}
     stage.advance(1.0)
@@ -288,7 +292,7 @@ def test_a_pod_that_ended_before_this_process_is_shown_by_its_specification(
     assert (told.mark, current.exit_code) == (mark, 7)
 
 
-def test_many_pods_are_run_with_a_bounded_number_of_calls_at_a_time(stage: VirtualStage) -> None:
+def test_many_pods_are_run_with_a_bounded_number_of_calls_at_a_time(stage: ProviderStage) -> None:
     pods = [make_pod(f"web-{number}") for number in range(100)]
     stage.calls.hold("run")
     for pod in pods:
@@ -300,7 +304,7 @@ def test_many_pods_are_run_with_a_bounded_number_of_calls_at_a_time(stage: Virtu
 
 
 def test_pods_that_wait_for_room_are_run_in_turn_though_nothing_can_be_observed() -> None:
-    with virtual_stage(rules=VirtualRules(at_a_time=1)) as stage:
+    with provider_stage(rules=ProviderRules(at_a_time=1)) as stage:
         stage.calls.hold("run", "observe")
         for number in range(4):
             stage.runs(make_pod(f"p{number}"))
