@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.objects.manager import OBJECT_HOLDERS
+from actors.objects.manager_parts import OBJECT_HOLDERS
 from actors.pod_manager import POD_MANAGER
 from kernel import ChildSpec, StopChild
 from messages.objects import (
