@@ -83,8 +83,9 @@ def _is_older_than_shown(it: ProviderPod, report: PodReport) -> str | None:
     """Return in words that the first report that an agent gets of a pod is older than what it shows."""
     if it.state is not None or it.may_be_there or not isinstance(it.command, RunPod):
         return None
-    is_running = it.command.pod.phase == PodPhase.RUNNING.value
-    return goes_back(PodPhase.RUNNING, phase_of_report(report)) if is_running else None
+    if not it.command.is_running:
+        return None
+    return goes_back(PodPhase.RUNNING, phase_of_report(report))
 
 
 def observation(it: ProviderPod, more: tuple[PodTrouble, ...]) -> PodObserved:

@@ -275,12 +275,12 @@ def test_nothing_is_told_of_what_ran_before_the_agent_until_a_report_is_understo
     assert stage.provider.drain() == []
 
 
-@pytest.mark.parametrize(("shown", "told"), [("Running", []), ("Pending", [PodPhase.PENDING])])
+@pytest.mark.parametrize(("is_running", "told"), [(True, []), (False, [PodPhase.PENDING])])
 def test_what_is_shown_as_running_is_not_pending_for_an_agent_that_begins(
-    stage: ProviderStage, shown: str, told: list[PodPhase]
+    stage: ProviderStage, *, is_running: bool, told: list[PodPhase]
 ) -> None:
     stage.reports(WEB, "Pending")
-    stage.runs(Pod.of({**WEB.document, "status": {"phase": shown}}))
+    stage.runs(WEB, is_running=is_running)
     assert [each.phase for each in stage.heard()] == told
     stage.reports(WEB, "Running")
     assert stage.last().phase is PodPhase.RUNNING

@@ -97,7 +97,12 @@ class ProviderStage:
         return Mark(1, self._number)
 
     def runs(
-        self, pod: Pod, secrets: dict[str, dict[str, bytes]] | None = None, version: str = "1"
+        self,
+        pod: Pod,
+        secrets: dict[str, dict[str, bytes]] | None = None,
+        version: str = "1",
+        *,
+        is_running: bool = False,
     ) -> Mark:
         """Have ``pod`` run with this version of its Secrets; return the mark of the command."""
         mark = self.mark()
@@ -107,7 +112,10 @@ class ProviderStage:
             )
             for name, data in (secrets or {}).items()
         }
-        self.tell(RunPod(pod=pod, mark=mark, reply_to=self.worker, objects=objects))
+        run = RunPod(
+            pod=pod, mark=mark, reply_to=self.worker, objects=objects, is_running=is_running
+        )
+        self.tell(run)
         return mark
 
     def stops(self, uid: PodUid, grace: float = 30.0, pod: Pod | None = None) -> Mark:
