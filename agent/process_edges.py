@@ -91,7 +91,7 @@ class ProcessEdges:
     @cached_property
     def volume_lanes(self) -> VolumeLanes:
         """Who does the work on volumes that may block."""
-        from actors.volumes.making.lanes import volume_lanes  # noqa: PLC0415  # hollow pods have none
+        from actors.volumes.making.jobs import volume_lanes  # noqa: PLC0415  # hollow pods have none
 
         return self._closed_at_the_end(volume_lanes())
 

@@ -1,4 +1,4 @@
-"""What is due when, in ticks of 10 ms. Pure.
+"""When a container is asked, and what is due when, in ticks of 10 ms. Pure.
 
 Whatever falls into one tick is due at its end. So it is never early, at most 10 ms late, and a thousand
 probes a second wake the loop a hundred times instead of a thousand.
@@ -10,8 +10,9 @@ import heapq
 import math
 import sys
 from collections.abc import Hashable
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
+from actors.probes.specs import ProbeSpec
 from messages.units import Seconds
 
 TICK: Final = Seconds(0.01)
@@ -85,3 +86,30 @@ class TickAgenda(Generic[Item]):
                     del items[item]
                     taken.append(item)
         return taken
+
+
+class NextDue(NamedTuple):
+    """When an attempt is due."""
+
+    due: Seconds
+    skipped: int
+    """How many were missed before, and are left out."""
+
+
+def first_due(spec: ProbeSpec, age: float, spread: float, now: Seconds) -> Seconds:
+    """Return when a container is asked first: when its delay is over, and ``spread`` seconds later.
+
+    ``age`` is for how long it has run, in seconds. A clock that is set may make it anything; nobody
+    waits longer than the delay for that.
+    """
+    wait = min(max(0.0, spec.initial_delay - age), spec.initial_delay)
+    return Seconds(now + wait + spread)
+
+
+def next_due(spec: ProbeSpec, last: Seconds, now: Seconds) -> NextDue:
+    """Return when it is asked again: whole periods after it was ``last`` due, and not in the past."""
+    due = Seconds(last + spec.period)
+    if due >= now:
+        return NextDue(due, 0)
+    skipped = int((now - due) / spec.period) + 1
+    return NextDue(Seconds(due + skipped * spec.period), skipped)

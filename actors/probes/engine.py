@@ -12,17 +12,15 @@ from typing import Final, assert_never
 
 import structlog
 
-from actors.probes.agenda import TICK, TickAgenda, TickRoom
+from actors.probes.agenda import TICK, TickAgenda, TickRoom, first_due, next_due
 from actors.probes.attempts import Attempts
-from actors.probes.counting import AnsweredAt, count
 from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
 from actors.probes.names import HostNames
 from actors.probes.news import ExecIsDue, ProbeFact
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe, prepare
 from actors.probes.thresholds import begin
-from actors.probes.timing import first_due, next_due
 from actors.probes.wake_up import Bell
-from actors.probes.watched import LATE_AFTER, ProbeMemory, WatchedProbe
+from actors.probes.watched import LATE_AFTER, AnsweredAt, ProbeMemory, WatchedProbe, count
 from manifests.handlers import ExecAction
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds

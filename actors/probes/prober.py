@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, NamedTuple, assert_never
 
 import structlog
 from typing_extensions import override
@@ -15,13 +15,24 @@ from actors.probes.orders import (
     ProberSays,
     ProbeWanted,
 )
-from actors.probes.sayings import Standing, doubt, event_of, standing
 from actors.probes.thresholds import initial_result
 from actors.probes.watching import ProbeIs, ProbeRemark, ProbesToRun, RestProbe, RunProbe
 from kernel import PooledActor, Port
-from messages.events import PostEvent
-from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from messages.events import EventType, ObjectReference, PostEvent
+from messages.pods import JsonObject, Pod
+from messages.probes import ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
+
+UNHEALTHY: Final = "Unhealthy"
+WARNING: Final = "ProbeWarning"
+TEXT_LEN: Final = 10 * 1024
+"""Characters of an answer that anybody is shown."""
+
+_WORDS: Final = {
+    ProbeResult.FAILURE: (UNHEALTHY, "failed"),
+    ProbeResult.UNKNOWN: (UNHEALTHY, "errored"),
+    ProbeResult.WARNING: (WARNING, "warning"),
+}
 
 _log = structlog.get_logger("probes")
 
@@ -184,3 +195,59 @@ class Prober(PooledActor[ProberMessage]):
             probe=self._key.kind.value,
             **({"reason": reason[:200]} if reason and said.is_bad else {}),
         )
+
+
+# --- what people are told, in a kubelet's words ----------------------------------------------------
+
+
+class Standing(NamedTuple):
+    """What counts, for the log."""
+
+    line: str
+    is_bad: bool
+
+
+def event_of(pod: Pod, key: ProbeKey, outcome: ProbeOutcome) -> PostEvent | None:
+    """Return the event about an answer; None if it is as it should be."""
+    words = _WORDS.get(outcome.result)
+    if words is None:
+        return None
+    reason, happened = words
+    return PostEvent(
+        regarding=ObjectReference.of_pod(pod, _field_path(pod, key.container)),
+        type=EventType.WARNING,
+        reason=reason,
+        message=f"{key.kind.value.capitalize()} probe {happened}: {outcome.text[:TEXT_LEN]}",
+    )
+
+
+def standing(kind: ProbeKind, result: ProbeResult) -> Standing:
+    """Return what the log says when ``result`` counts of a probe from now on."""
+    is_bad = result is ProbeResult.FAILURE
+    match kind:
+        case ProbeKind.LIVENESS:
+            return Standing(
+                "a container is not alive" if is_bad else "a container is alive", is_bad
+            )
+        case ProbeKind.READINESS:
+            return Standing(
+                "a container is not ready" if is_bad else "a container is ready", is_bad
+            )
+        case ProbeKind.STARTUP:
+            return Standing(
+                "a container did not start" if is_bad else "a container started", is_bad
+            )
+
+
+def doubt(*, is_unknown: bool) -> Standing:
+    """Return what the log says when a probe begins to count neither way, or counts again."""
+    if is_unknown:
+        return Standing("a probe cannot be carried out, and counts neither way", is_bad=True)
+    return Standing("a probe counts again", is_bad=False)
+
+
+def _field_path(pod: Pod, container: str) -> str:
+    spec: JsonObject = pod.document.get("spec") or {}
+    inits = spec.get("initContainers") or ()
+    is_init = any(each.get("name") == container for each in inits)
+    return f"spec.{'initContainers' if is_init else 'containers'}{{{container}}}"

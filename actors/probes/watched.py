@@ -1,20 +1,27 @@
-"""What is kept of each probe: it outlives the loop, so that a new one goes on where the last one ended."""
+"""What is kept of each probe, and what an answer changes in that. Pure, but for the record itself.
+
+It outlives the loop, so that a new one goes on where the last one ended.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from actors.probes.news import ProbeNews
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe
 from actors.probes.specs import ProbeSpec
-from actors.probes.thresholds import Count
-from messages.probes import ProbeAnswer, ProbeKey
+from actors.probes.thresholds import Count, counted
+from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds, Timestamp
 
 DURATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds in seconds of the buckets that durations are counted in, as a kubelet has them."""
 LATE_AFTER: Final = Seconds(0.1)
 """An attempt that begins later than so long after it was due counts as late."""
+QUIET: Final = Seconds(60.0)
+"""How often people are told of a probe whose answers are no success, and change nothing."""
 
 
 class ProbeTarget(NamedTuple):
@@ -122,3 +129,74 @@ class ProbeMemory:
     lateness: Lateness = field(default_factory=Lateness)
     owner: object = None
     """The loop that uses it. One that has lost it ends."""
+
+
+class AnsweredAt(NamedTuple):
+    """When an answer came."""
+
+    now: Seconds
+    """Monotonic."""
+    at: Timestamp
+
+
+def count(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> ProbeNews | None:
+    """Count an answer of ``watched``. Return what is to be told of it.
+
+    Told is what counts now, if that was something else before. People are told, too, of answers that are no
+    success and change nothing: of the first, and then at most once a minute, with how many there were. After
+    one that counted neither way they are told of the next one that counts, whatever it is.
+    """
+    before = watched.count.result
+    watched.count = counted(watched.count, outcome.result, watched.spec.answers_needed)
+    _keep(watched, outcome, moment)
+    is_change = watched.count.result is not before
+    is_success = outcome.result is ProbeResult.SUCCESS
+    watched.times += not is_success
+    is_worth_saying = not is_success and (
+        watched.told_at is None or moment.now - watched.told_at >= QUIET
+    )
+    is_unknown = outcome.result is ProbeResult.UNKNOWN
+    counts_again = watched.is_unknown and not is_unknown
+    if not is_change and not is_worth_saying and not counts_again:
+        return None
+    watched.is_unknown = is_unknown
+    times, watched.times = watched.times, 0
+    if not is_success:
+        watched.told_at = moment.now
+    return ProbeNews(
+        key=watched.key,
+        container_id=watched.target.container_id,
+        result=watched.count.result,
+        is_change=is_change,
+        outcome=outcome,
+        in_a_row=watched.count.in_a_row,
+        times=times,
+        at=moment.at,
+    )
+
+
+def _keep(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> None:
+    """Count for the metrics, and make it the answer that others read."""
+    took = Seconds(max(0.0, moment.now - watched.began))
+    watched.buckets[bisect_left(DURATION_BOUNDS, took)] += 1
+    watched.seconds += took
+    match outcome.result:
+        case ProbeResult.FAILURE:
+            watched.failures += 1
+        case ProbeResult.UNKNOWN:
+            watched.unknowns += 1
+        case _:
+            watched.successes += 1
+    watched.answer = ProbeAnswer(
+        key=watched.key,
+        container_id=watched.target.container_id,
+        result=watched.count.result,
+        in_a_row=watched.count.in_a_row,
+        is_held=watched.count.is_held,
+        last=outcome,
+        at=moment.at,
+        took=took,
+        successes=watched.successes,
+        failures=watched.failures,
+        unknowns=watched.unknowns,
+    )

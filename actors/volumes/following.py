@@ -1,11 +1,14 @@
-"""Following the objects that volumes show. A part of the keeper of volumes."""
+"""Following what volumes show, objects and tokens, and having them written again. A part of their keeper."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from actors.volumes.keeper_parts import VolumeKeeperPorts
+from actors.volumes.keeper_parts import VolumeKeeperMemory, VolumeKeeperPorts
+from actors.volumes.kept_volumes import KeptVolume, VolumesOfPod
+from actors.volumes.looks import DueTimes
+from actors.volumes.sayings import NO_TOKENS
 from actors.volumes.shown_objects import ShownObject, ShownObjects, Told
 from kernel import Alarm, Clock, LevelIs, Unset
 from messages.objects import (
@@ -19,8 +22,11 @@ from messages.objects import (
     UnregisterPod,
 )
 from messages.pods import Pod, PodUid
+from messages.tokens import ReleaseTokens, TokensAre, WantTokens
 from messages.units import Seconds
 
+ANSWERED_WITHIN: Final = Seconds(3.0)
+"""Tokens are told of at once, as pending. That nothing was told means that a crash lost the question."""
 WAITS_FOR: Final = Seconds(1.0)
 """How long a new pod waits for a fresh value. Then it goes on with what is known."""
 LOOK_AGAIN: Final = Seconds(10.0)
@@ -158,3 +164,80 @@ class ObjectsOfVolumes:
 def _kinds(objects: Iterable[ObjectId]) -> Iterable[ObjectKind]:
     """Return each kind once, in the order of ``objects``."""
     return dict.fromkeys(wanted.kind for wanted in objects)
+
+
+class NewsOfVolumes:
+    """Has the volumes written again that show something else now, for one life of the keeper."""
+
+    def __init__(self, memory: VolumeKeeperMemory, following: ObjectsOfVolumes) -> None:
+        self._memory = memory
+        self._following = following
+
+    def note_held(self, told: LevelIs[ObjectId, HeldObject], now: Seconds) -> list[PodUid]:
+        """Take what an object is. Return the pods that are to be looked at.
+
+        Volumes that show something else now are late from now on.
+        """
+        known = self._memory.objects.get(told.key)
+        is_first = known is None or known.version is None
+        noted = self._following.note(told)
+        if noted is None:
+            return []
+        for uid in noted.pods:
+            for volume in self._volumes_of(uid):
+                if told.key in volume.objects:
+                    volume.is_stale = True
+                    if volume.changed_at is None and volume.versions and not is_first:
+                        volume.changed_at = now
+        return list(dict.fromkeys((*noted.pods, *noted.ready)))
+
+    def note_tokens(self, told: TokensAre) -> bool:
+        """Take the tokens of a pod. Return whether any volume may show something else now."""
+        kept = self._memory.pods.get(told.uid)
+        if kept is None or kept.releasing is not None or kept.tokens == told:
+            return False
+        kept.tokens = told
+        for volume in kept.volumes.values():
+            volume.is_stale |= bool(volume.tokens)
+        return True
+
+    def _volumes_of(self, uid: PodUid) -> Iterable[KeptVolume]:
+        kept = self._memory.pods.get(uid)
+        return kept.volumes.values() if kept is not None else ()
+
+
+class TokensOfVolumes:
+    """Asks for them, for one life of the keeper. Where nobody issues any, they have a trouble."""
+
+    def __init__(
+        self, ports: VolumeKeeperPorts, clock: Callable[[], Clock], times: DueTimes
+    ) -> None:
+        self._ports = ports
+        self._clock = clock
+        self._times = times
+
+    def want(self, pod: Pod, kept: VolumesOfPod) -> None:
+        """Ask for what the volumes of this version of the pod show. May repeat."""
+        wanted = kept.wanted_tokens
+        if self._ports.tokens is not None and not pod.is_static:
+            if wanted or kept.tokens is not None:
+                want = WantTokens(pod=pod, wanted=wanted, reply_to=self._ports.me)
+                self._ports.tokens.tell(want)
+                kept.tokens_asked_at = self._clock().monotonic()
+        elif wanted:
+            kept.tokens = TokensAre(uid=pod.uid, troubles=dict.fromkeys(wanted, NO_TOKENS))
+
+    def want_again(self, pod: Pod, kept: VolumesOfPod) -> None:
+        """Ask once more if that was not answered in time: the question may have been lost in a crash."""
+        asked, now = kept.tokens_asked_at, self._clock().monotonic()
+        if kept.tokens is not None or asked is None:
+            return
+        if now >= asked + ANSWERED_WITHIN:
+            self.want(pod, kept)
+            asked = now
+        self._times.add(Seconds(asked + ANSWERED_WITHIN), pod.uid)
+
+    def release(self, uid: PodUid, kept: VolumesOfPod) -> None:
+        """Want no tokens for a pod any more."""
+        if self._ports.tokens is not None and kept.wanted_tokens:
+            self._ports.tokens.tell(ReleaseTokens(uid=uid))

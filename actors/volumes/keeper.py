@@ -10,9 +10,7 @@ import structlog
 from typing_extensions import override
 
 from actors.volumes.described import volumes_described
-from actors.volumes.due_times import DueTimes
-from actors.volumes.following import ObjectsOfVolumes
-from actors.volumes.hanging import HangingJobs
+from actors.volumes.following import NewsOfVolumes, ObjectsOfVolumes, TokensOfVolumes
 from actors.volumes.keeper_parts import (
     VOLUME_KEEPER,
     HangingDue,
@@ -33,13 +31,11 @@ from actors.volumes.kept_volumes import (
     kept_volume,
     sources_of,
 )
-from actors.volumes.lost_files import LostFiles
+from actors.volumes.looks import DueTimes, HangingJobs, LostFiles
 from actors.volumes.making.jobs import VolumeJob, VolumeOutcome, VolumesLeftBehind, VolumesLookedAt
-from actors.volumes.news import NewsOfVolumes
 from actors.volumes.plan import VolumeStep, VolumeWaits, next_step, volume_now
 from actors.volumes.releases import VolumeReleases
 from actors.volumes.sayings import VolumeSayings
-from actors.volumes.tokens_wanted import TokensOfVolumes
 from actors.volumes.work import VolumeWork
 from kernel import LevelIs, PooledActor
 from messages.objects import HeldObject, ObjectId

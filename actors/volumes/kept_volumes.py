@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from actors.volumes.content.making import objects_shown
-from actors.volumes.content.tokens import tokens_of
+from actors.volumes.content.making import objects_shown, tokens_of
 from actors.volumes.making.foreign import ForeignVolume
 from actors.volumes.making.forms import (
     ContentForm,

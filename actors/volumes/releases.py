@@ -6,10 +6,10 @@ from typing import Final
 
 import structlog
 
-from actors.volumes.due_times import DueTimes
-from actors.volumes.following import ObjectsOfVolumes
+from actors.volumes.following import ObjectsOfVolumes, TokensOfVolumes
 from actors.volumes.keeper_parts import VolumeKeeperMemory
 from actors.volumes.kept_volumes import Releasing, VolumesOfPod
+from actors.volumes.looks import DueTimes
 from actors.volumes.making.foreign import ForeignVolume
 from actors.volumes.making.jobs import (
     VolumeJobFailure,
@@ -19,7 +19,6 @@ from actors.volumes.making.jobs import (
     VolumesTornDown,
 )
 from actors.volumes.plan import retry_pause
-from actors.volumes.tokens_wanted import TokensOfVolumes
 from actors.volumes.work import VolumeWork
 from messages.pods import PodUid
 from messages.units import Seconds

@@ -70,9 +70,11 @@ class VolumeSayings:
 
     def _post(self, pod: Pod, message: str) -> None:
         if self._ports.events is not None:
-            about = ObjectReference(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
             self._ports.events.tell(
                 PostEvent(
-                    regarding=about, type=EventType.WARNING, reason=FAILED_MOUNT, message=message
+                    regarding=ObjectReference.of_pod(pod),
+                    type=EventType.WARNING,
+                    reason=FAILED_MOUNT,
+                    message=message,
                 )
             )

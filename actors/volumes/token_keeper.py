@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, assert_never
 
@@ -15,14 +17,19 @@ import structlog
 from typing_extensions import override
 
 from actors.api_calls import ApiOutage, api_call, is_outage, pause
-from actors.volumes.token_alarms import TokenAlarms
-from actors.volumes.token_parts import TOKEN_KEEPER, TokenMemory, TokenPorts
 from actors.volumes.token_records import PodTokens, TokenQueue, TokenRecord, counted
 from actors.volumes.token_requests import NO_TOKEN, token_issued, token_request
-from actors.volumes.token_schedule import RETRY_BACKOFF, TokenAsking, WaitFor, expires_in
-from kernel import OperationsMemory, PooledActor
-from messages.api import ApiFailure
+from actors.volumes.token_schedule import (
+    RETRY_BACKOFF,
+    TokenAlarms,
+    TokenAsking,
+    WaitFor,
+    expires_in,
+)
+from kernel import Key, OperationsMemory, PooledActor
+from messages.api import ApiFailure, CallApi
 from messages.pods import JsonObject, PodUid
+from messages.port import Port
 from messages.tokens import (
     DescribeTokens,
     ReleaseTokens,
@@ -41,9 +48,27 @@ CHECK_EVERY: Final = Seconds(10.0)
 CLOCK_JUMP: Final = Seconds(1.0)
 """Clocks that went apart by more than this: the machine slept, or somebody set the time."""
 
-__all__ = ["TOKEN_KEEPER", "TokenKeeper", "TokenMemory", "TokenPorts"]
-
 _log = structlog.get_logger("tokens")
+
+TOKEN_KEEPER: Final = Key[TokensMessage]("tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPorts:
+    """Whom the keeper of tokens talks to, beside those who want some."""
+
+    calls: Port[CallApi]
+
+
+@dataclass(slots=True)
+class TokenMemory:
+    """What outlives a life of the keeper of tokens."""
+
+    pods: dict[PodUid, PodTokens] = field(default_factory=dict, repr=False)
+    states: Counter[str] = field(default_factory=Counter)
+    """How many tokens are in which state."""
+    requests: Counter[str] = field(default_factory=Counter)
+    """Requests by what came of them."""
 
 
 class TokenKeeper(PooledActor[TokensMessage]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, assert_never
 
-from actors.volumes.content.situation import VolumeSituation
+from actors.volumes.content.making import VolumeSituation
 from actors.volumes.keeper_parts import (
     ALL_VOLUMES,
     NO_POD,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from actors.pods.status_keeper import STATUS_KEEPER
-from actors.volumes.making.lanes import SIZES
+from actors.volumes.making.jobs import SIZES
 from agent.edges import Bounds, Edges
 from agent.tree import AgentTree
 from kernel import Ended, Key, Port, Steps, SupervisorSpec, isolated

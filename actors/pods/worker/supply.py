@@ -74,9 +74,8 @@ class WorkerSupply:
         after: Callable[[Seconds, ObjectsDue | ServicesDue | VolumesOverdue], Timer],
     ) -> None:
         self._memory = memory
-        self._with_files = (
-            ports.volumes is None
-        )  # else who makes volumes follows what their files are
+        self._with_files = ports.volumes is None
+        """The pod waits for what files of its volumes show. Else who makes volumes follows that."""
         self._pod: Pod | None = None
         """The version that is supplied; None while none is."""
         self._follow = partial(ObjectFollowing, ports, me, after)

@@ -1,14 +1,36 @@
-"""The files of a volume while they are being collected. Pure."""
+"""The files of a volume while they are collected: their paths, their modes, and whose they are. Pure."""
 
 from __future__ import annotations
 
-from actors.volumes.content.errors import ContentMissingError, VolumeRefusedError
-from actors.volumes.content.owners import GROUP_READS, TOKEN_MODE, group_of, only_user_of
-from actors.volumes.content.paths import clash, cleaned, path_trouble
+import posixpath
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import Any, Final
+
 from actors.volumes.payload import Payload, VolumeFile
 from manifests.defaults.volumes import FILE_MODE
+from manifests.names import file_in_volume
+from manifests.texts import printable, quoted
 from manifests.validation.projections import MAX_MODE
 from messages.pods import JsonObject, Pod
+
+LONGEST_PATH: Final = 4096
+LONGEST_NAME: Final = 255
+"""Bytes: what Linux takes."""
+DEEPEST: Final = 64
+"""Directories within each other, far more than anybody wants. Whoever removes them has them all open."""
+GROUP_READS: Final = 0o440
+"""What a file of a pod with an ``fsGroup`` has in any case."""
+TOKEN_MODE: Final = 0o600
+"""Of a token that one user or group is meant to read."""
+
+
+class VolumeRefusedError(Exception):
+    """The volume can never have files as it is written."""
+
+
+class ContentMissingError(Exception):
+    """Something that the volume shows is not there, or cannot be shown as it is now."""
 
 
 class FilesOfVolume:
@@ -62,3 +84,77 @@ def _mode(place: JsonObject, field: str, default: int) -> int:
     if isinstance(mode, bool) or not isinstance(mode, int) or not 0 <= mode <= MAX_MODE:
         raise VolumeRefusedError(f"{field} must be a file mode between 0 and 0777")
     return mode
+
+
+def cleaned(path: str) -> str:
+    """Return the shortest way to write ``path``: ``a//b/./c/`` is ``a/b/c``."""
+    top = "/" if path.startswith("/") else ""
+    return top + "/".join(name for name in path.split("/") if name not in {"", "."})
+
+
+def path_trouble(path: str) -> str:
+    """Return what is wrong with a clean path, as a sentence; empty if nothing is."""
+    if not path:
+        return "invalid path: must not be empty"
+    wrong = file_in_volume(path) or _too_long(path)
+    return f"invalid path: {wrong}: {quoted(_shown(path))}" if wrong else ""
+
+
+def clash(paths: Iterable[str]) -> str:
+    """Return which one is a file and a directory at once, as a sentence; empty if none is."""
+    files = frozenset(paths)
+    for path in sorted(files):
+        for directory in list(accumulate(path.split("/"), posixpath.join))[:-1]:
+            if directory in files:
+                return f"invalid path: {quoted(directory)} is a file and a directory"
+    return ""
+
+
+def _too_long(path: str) -> str:
+    try:
+        raw = path.encode()
+    except UnicodeEncodeError:
+        return "must be UTF-8"
+    names = raw.split(b"/")
+    if b"\0" in raw:
+        return "must not contain a NUL"
+    if len(raw) > LONGEST_PATH:
+        return f"must be less than or equal to {LONGEST_PATH} bytes"
+    if max(map(len, names)) > LONGEST_NAME:
+        return f"filenames must be less than or equal to {LONGEST_NAME} bytes"
+    return f"must have at most {DEEPEST} directories" if len(names) > DEEPEST + 1 else ""
+
+
+def _shown(path: str) -> str:
+    return printable(path.encode(errors="replace").decode())
+
+
+def group_of(pod: Pod) -> int | None:
+    """Return the pod's ``fsGroup``; None if it has none."""
+    return _number(_security(_spec(pod)).get("fsGroup"))
+
+
+def only_user_of(pod: Pod) -> int | None:
+    """Return the user that all containers run as by the specification; None if there is no such one."""
+    users = set(_users(_spec(pod)))
+    return users.pop() if len(users) == 1 else None
+
+
+def _users(spec: JsonObject) -> Iterator[int | None]:
+    whole = _security(spec).get("runAsUser")
+    for kind in ("initContainers", "containers"):
+        for container in spec.get(kind) or ():
+            own = _security(container).get("runAsUser")
+            yield _number(whole if own is None else own)
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _spec(pod: Pod) -> JsonObject:
+    return pod.document.get("spec") or {}
+
+
+def _security(place: JsonObject) -> JsonObject:
+    return place.get("securityContext") or {}

@@ -9,29 +9,114 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from actors.volumes.content.downward import downward_data
-from actors.volumes.content.errors import ContentMissingError, VolumeRefusedError
-from actors.volumes.content.files import FilesOfVolume
-from actors.volumes.content.situation import VolumeContent, VolumeSituation
-from actors.volumes.content.tokens import token_of
+from actors.volumes.content.files import (
+    ContentMissingError,
+    FilesOfVolume,
+    VolumeRefusedError,
+    cleaned,
+)
+from actors.volumes.payload import Payload
+from manifests.defaults.volumes import TOKEN_SECONDS
+from manifests.downward.amounts import amount_value
+from manifests.downward.errors import UnknownAmountError
+from manifests.downward.metadata import metadata_value
 from manifests.references.identity import object_of
 from manifests.references.pods import volume_references
+from manifests.texts import as_bytes
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
+from messages.tokens import TokenNeeded
 
 KINDS: Final = ("configMap", "secret", "downwardAPI", "projected")
 """The kinds of volume whose files are made here."""
 
 _KEYS: Final = {ObjectKind.CONFIG_MAP: "config key", ObjectKind.SECRET: "secret key"}
 _UNSUPPORTED: Final = ("clusterTrustBundle", "podCertificate")
+_MAPS: Final = {"metadata.labels": "labels", "metadata.annotations": "annotations"}
+_NAMED: Final = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeSituation:
+    """Everything that the files of a volume depend on, beside the volume itself."""
+
+    pod: Pod
+    """As it is now: its labels, its annotations and its resources are shown."""
+    objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    """Secrets and ConfigMaps, as far as they are there."""
+    unread: Mapping[ObjectId, str] = field(default_factory=dict)
+    """Why others cannot be read: nobody knows whether these are there."""
+    allocatable: Mapping[str, str] | None = None
+    """What the node has for pods, as quantities. None where nobody can know it."""
+    tokens: Mapping[TokenNeeded, bytes] = field(default_factory=dict, repr=False)
+    """The tokens that are there."""
+    token_troubles: Mapping[TokenNeeded, str] = field(default_factory=dict)
+    """Why others are not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeContent:
+    """The files of a volume, or why it cannot have them. Exactly one of the three is set."""
+
+    payload: Payload | None = None
+    missing: tuple[str, ...] = ()
+    """What is not there, in a kubelet's words. It may come: until then the volume stays as it is."""
+    refusal: str = ""
+    """Why there never are any, as the volume is written."""
+
+    @property
+    def trouble(self) -> str:
+        """Return why there are no files, as an event says it; empty if there are."""
+        if self.refusal or len(self.missing) == 1:
+            return self.refusal or self.missing[0]
+        return f"[{', '.join(self.missing)}]" if self.missing else ""
 
 
 def objects_shown(pod: Pod, volume: JsonObject) -> tuple[ObjectId, ...]:
     """Return each object whose keys are files of ``volume`` once, the optional ones too."""
     found = volume_references(volume)
     return tuple(dict.fromkeys(object_of(pod, each.kind, each.name) for each in found))
+
+
+def token_of(source: JsonObject) -> TokenNeeded:
+    """Return what a ``serviceAccountToken`` asks for. Raises VolumeRefusedError."""
+    seconds = source.get("expirationSeconds")
+    if seconds is None:
+        seconds = TOKEN_SECONDS
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds <= 0:
+        raise VolumeRefusedError("serviceAccountToken: expirationSeconds must be a number above 0")
+    return TokenNeeded(
+        audience=str(source.get("audience") or ""),
+        expiration_seconds=seconds,
+        path=cleaned(str(source.get("path") or "")),
+    )
+
+
+def tokens_of(volume: JsonObject) -> tuple[TokenNeeded, ...]:
+    """Return the tokens that ``volume`` shows: none for one that is refused."""
+    try:
+        return tuple(_tokens(volume))
+    except VolumeRefusedError:
+        return ()
+
+
+def _tokens(volume: JsonObject) -> Iterator[TokenNeeded]:
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        if source.get("serviceAccountToken") is not None:
+            yield token_of(source["serviceAccountToken"])
 
 
 def volume_content(volume: JsonObject, situation: VolumeSituation) -> VolumeContent:
@@ -124,7 +209,7 @@ def _found(
 
 def _put_downward(files: FilesOfVolume, situation: VolumeSituation, source: JsonObject) -> None:
     for item in source.get("items") or ():
-        files.put_item(item, downward_data(situation, item))
+        files.put_item(item, _downward_data(situation, item))
 
 
 def _put_token(files: FilesOfVolume, situation: VolumeSituation, source: JsonObject) -> None:
@@ -146,3 +231,54 @@ _PUTTING: Final[Mapping[str, Callable[[FilesOfVolume, VolumeSituation, JsonObjec
     "downwardAPI": _put_downward,
     "serviceAccountToken": _put_token,
 }
+
+
+# --- the downward API --------------------------------------------------------------------------------
+
+
+def _downward_data(situation: VolumeSituation, item: JsonObject) -> bytes:
+    """Return the content of one file. Raises VolumeRefusedError and ContentMissingError."""
+    if reference := item.get("fieldRef"):
+        return as_bytes(_field(situation.pod, str(reference.get("fieldPath") or "")))
+    if reference := item.get("resourceFieldRef"):
+        try:
+            text = amount_value(
+                situation.pod, reference, container=None, allocatable=situation.allocatable
+            )
+        except UnknownAmountError as error:
+            raise ContentMissingError(str(error)) from None
+        return as_bytes(text)
+    raise VolumeRefusedError("an item of downwardAPI names no field that is known here")
+
+
+def _field(pod: Pod, path: str) -> str:
+    if path in _MAPS:
+        return map_lines((pod.document.get("metadata") or {}).get(_MAPS[path]) or {})
+    value = metadata_value(pod, path)
+    if value is None:
+        raise VolumeRefusedError(f"unsupported fieldPath: {path}")
+    return value
+
+
+def map_lines(values: Mapping[str, str]) -> str:
+    """Return labels or annotations as kubelets write them: ``key="value"``, sorted, a line each."""
+    ordered = sorted(values.items(), key=lambda each: as_bytes(each[0]))
+    return "\n".join(f"{key}={_in_quotes(str(value))}" for key, value in ordered)
+
+
+def _in_quotes(text: str) -> str:
+    """Return ``text`` as Go's programs quote it."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(letter: str) -> str:
+    if named := _NAMED.get(letter):
+        return named
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    if 0xD800 <= code <= 0xDFFF:
+        return "\ufffd"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from actors.volumes.atomic_directory import CURRENT, AtomicDirectory, ContentNotWrittenError
-from actors.volumes.content.making import volume_content
-from actors.volumes.content.owners import group_of
-from actors.volumes.content.situation import VolumeSituation
+from actors.volumes.content.files import group_of
+from actors.volumes.content.making import VolumeSituation, volume_content
 from actors.volumes.making.forms import (
     ContentForm,
     EmptyDirForm,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from actors.volumes.token_alarms import TokenAlarms
 from actors.volumes.token_records import TokenQueue, TokenRecord
 from actors.volumes.token_requests import TokenAsk, account_of, token_issued, token_request
 from actors.volumes.token_schedule import (
     IssuedToken,
+    TokenAlarms,
     TokenAsking,
     TokenSituation,
     TokenStep,

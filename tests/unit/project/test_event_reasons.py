@@ -28,7 +28,7 @@ POSTERS = {
     "actors/pods/worker/news.py",
     "actors/pods/rollout_keeper.py",
     "actors/pods/status_writer.py",
-    "actors/probes/sayings.py",
+    "actors/probes/prober.py",
     "actors/cluster/service_keeper.py",
     "actors/volumes/sayings.py",
     "agent/cri_runtime.py",

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.probes.agenda import TICK, TickAgenda, TickRoom
+from actors.probes.agenda import TICK, TickAgenda, TickRoom, first_due, next_due
 from actors.probes.specs import ProbeSpec
-from actors.probes.timing import first_due, next_due
 from manifests.handlers import TcpSocketAction
 from messages.probes import ProbeKind
 from messages.units import Seconds

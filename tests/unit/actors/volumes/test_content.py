@@ -7,9 +7,13 @@ from typing import Any, Final
 
 import pytest
 
-from actors.volumes.content.making import objects_shown, volume_content
-from actors.volumes.content.situation import VolumeContent, VolumeSituation
-from actors.volumes.content.tokens import tokens_of
+from actors.volumes.content.making import (
+    VolumeContent,
+    VolumeSituation,
+    objects_shown,
+    tokens_of,
+    volume_content,
+)
 from actors.volumes.payload import Payload, VolumeFile
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import Pod
