@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterEdges:
-    """Where the agent ends: the actors that talk to the API server, and the machine that the Node shows."""
+    """The actors that talk to the API server."""
 
     calls: Callable[[CallMemory], BaseActor[CallsActorMessage]]
     watches: Callable[[WatchMemory], BaseActor[WatchesOwnMessage]]
-    machine: Machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +93,9 @@ class Edges:
     keep_watch: KeepWatch = InotifyWatch
     """Watches the directory of manifests and that of local objects."""
     machine: Machine | None = None
-    """The machine that pods run on. None for that which the agent runs on; a member of a cluster has the one
-    of ``cluster``."""
+    """The machine that pods run on, and that the Node shows. None for that which the agent runs on."""
     cluster: ClusterEdges | None = None
-    """The API server and the machine. None for those that the settings name."""
+    """The API server. None for that which the settings name."""
     url: UrlEdges | None = None
     """Asks the manifest URL. None for HTTP, and a thread."""
     volume_lanes: VolumeLanes | None = None

@@ -17,7 +17,6 @@ from typing import Final, NoReturn, Protocol
 import structlog
 
 from agent import garbage
-from agent.last_calls import LastCalls
 from agent.signals import Signals
 from agent.systemd import Systemd
 from kernel import EXIT_UNCLEAN, ActorSystem, AskTimeoutError
@@ -39,6 +38,34 @@ LAST_CALLS_WITHIN: Final = Seconds(2.0)
 
 SETTLED_AFTER: Final = Seconds(30.0)
 """Time after the start by which the sources have listed: most of what is in memory then stays there."""
+
+
+class LastCalls:
+    """Calls that the end of the process waits for, since they leave something behind when they are cut off.
+
+    They begin and end on any thread.
+    """
+
+    def __init__(self) -> None:
+        self._out: set[object] = set()
+        self.when_none: Callable[[], None] = lambda: None
+        """Called when the last of them has ended. Callable from any thread."""
+
+    def __len__(self) -> int:
+        """How many are out."""
+        return len(self._out)
+
+    def begin(self) -> Callable[[], None]:
+        """Note that one is sent. Return what is to be called when it has ended."""
+        call = object()
+        self._out.add(call)
+
+        def end() -> None:
+            self._out.discard(call)
+            if not self._out:
+                self.when_none()
+
+        return end
 
 
 class RunnableAgent(Protocol):

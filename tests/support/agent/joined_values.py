@@ -38,7 +38,7 @@ class Insider:
         self._system = agent.system
         self._reads = ReadMemory()
         self._reader = agent.system.address(READER)
-        levels = agent._tree._objects.levels
+        levels = agent._tree.agent.objects
         spec = isolated(READER, lambda: Reader(levels, self._reader, self._reads))
         agent.system.address(OBJECT_HOLDERS).tell(StartChild(spec=spec))
 

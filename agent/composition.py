@@ -1,0 +1,106 @@
+"""What the actors of one agent are made from, and how each of them finds the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, Final, TypeVar, cast
+
+from actors.node.machine import LinuxMachine, Machine
+from agent.edges import Edges
+from agent.process import LastCalls
+from agent.process_edges import ProcessEdges
+from kernel import ActorSystem, Address, Key, Level, Port
+from messages.container_runtime import AskContainer
+from messages.objects import HeldObject, ObjectId, ObjectKind
+from messages.pod_runtime import PodRuntimeMessage
+from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
+from messages.services import ClusterServices, ServicesIn
+from server.actor import Listeners
+from settings.agent import Settings
+from settings.runtime import RuntimeSettings
+
+M = TypeVar("M")
+V = TypeVar("V")
+
+RUNTIME: Final = Key[PodRuntimeMessage]("runtime")
+"""Whichever actor runs the pods."""
+CONTAINERS: Final = Key[AskContainer]("runtime/containers")
+"""Whichever actor runs their containers."""
+
+
+class Composition:
+    """One agent: its settings, its edges, the addresses of its actors, and what several of them share.
+
+    ``address`` and ``system`` work once there is a system, which is made from the specs.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        address: Address,
+        system: Callable[[], ActorSystem],
+        edges: Edges,
+        listeners: Listeners,
+    ) -> None:
+        self.settings = settings
+        self.edges = edges
+        self.listeners = listeners
+        self.process = edges.process or ProcessEdges()
+        self.system = system
+        self.address = address
+        self.machine = self.own_machine = edges.machine or _this_machine(settings)
+        """The machine as the Node shows it, and the one that the agent runs on."""
+        self.objects: Mapping[ObjectKind, Level[ObjectId, HeldObject]] = {
+            kind: Level() for kind in ObjectKind
+        }
+        """What is known of Secrets and ConfigMaps."""
+        self.services: Level[ServicesIn, ClusterServices | None] = Level()
+        """What pods are told of the Services of the cluster."""
+        self.runtime_classes: Level[RuntimeClasses, RuntimeHandlers] = Level()
+        self.last_calls = LastCalls()
+        self.chance = Random()  # noqa: S311  # guards nothing
+        """Spreads restarts and requests over time."""
+        self._keys: dict[object, Key[Any]] = {}
+        self._shared: dict[object, object] = {}
+
+    @property
+    def runtime(self) -> RuntimeSettings:
+        """What the settings say of the runtime."""
+        runtime = self.settings.runtime
+        assert runtime is not None  # noqa: S101  # settings that were loaded have one
+        return runtime
+
+    def expect(self, keys: Mapping[object, Key[Any]]) -> None:
+        """Take these for the actors that the agent has: under each name of a key, the key itself."""
+        self._keys.update(keys)
+
+    def has(self, key: Key[M]) -> bool:
+        """Return whether the agent has an actor of this key."""
+        return key in self._keys
+
+    def port(self, key: Key[M]) -> Port[M]:
+        """Return the address of an actor, which need not run yet."""
+        # The first key that is used of a path decides how its mailbox coalesces: it is that of the table.
+        return self.address(self._keys.get(key, key))
+
+    def port_if_any(self, key: Key[M]) -> Port[M] | None:
+        """Return the address of an actor; None if the agent has no such actor."""
+        return self.port(key) if self.has(key) else None
+
+    def shared(self, make: Callable[[Composition], V]) -> V:
+        """Return what ``make`` returns for this agent: made once, when the first actor needs it."""
+        if make not in self._shared:
+            self._shared[make] = make(self)
+        return cast(V, self._shared[make])
+
+    def share(self, make: Callable[[Composition], V], value: V) -> None:
+        """Put ``value`` in the place of what ``make`` would return."""
+        self._shared[make] = value
+
+
+def _this_machine(settings: Settings) -> Machine:
+    cluster = settings.cluster
+    return LinuxMachine(
+        root_dir=settings.root_dir, node_ips=cluster.node_ips if cluster is not None else ()
+    )
