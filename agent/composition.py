@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, Final, TypeVar, cast
 
@@ -17,6 +17,7 @@ from messages.pod_runtime import PodRuntimeMessage
 from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from messages.services import ClusterServices, ServicesIn
 from server.actor import Listeners
+from server.questions import Question
 from settings.agent import Settings
 from settings.runtime import RuntimeSettings
 
@@ -62,6 +63,7 @@ class Composition:
         self.chance = Random()  # noqa: S311  # guards nothing
         """Spreads restarts and requests over time."""
         self._keys: dict[object, Key[Any]] = {}
+        self._answering: dict[Question[Any], Key[Any]] = {}
         self._shared: dict[object, object] = {}
 
     @property
@@ -71,9 +73,10 @@ class Composition:
         assert runtime is not None  # noqa: S101  # settings that were loaded have one
         return runtime
 
-    def expect(self, keys: Mapping[object, Key[Any]]) -> None:
-        """Take these for the actors that the agent has: under each name of a key, the key itself."""
-        self._keys.update(keys)
+    def expect(self, key: Key[Any], name: object, answers: Iterable[Question[Any]] = ()) -> None:
+        """Note that the agent has an actor of this key, its name in the table, and what it answers."""
+        self._keys[key] = self._keys[name] = key
+        self._answering.update(dict.fromkeys(answers, key))
 
     def has(self, key: Key[M]) -> bool:
         """Return whether the agent has an actor of this key."""
@@ -87,6 +90,10 @@ class Composition:
     def port_if_any(self, key: Key[M]) -> Port[M] | None:
         """Return the address of an actor; None if the agent has no such actor."""
         return self.port(key) if self.has(key) else None
+
+    def answering(self) -> dict[Question[Any], Port[Any]]:
+        """Return the address of who answers each question."""
+        return {question: self.port(key) for question, key in self._answering.items()}
 
     def shared(self, make: Callable[[Composition], V]) -> V:
         """Return what ``make`` returns for this agent: made once, when the first actor needs it."""

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar, overload
 from agent.composition import Composition
 from agent.late import found
 from kernel import AnySpec, BaseActor, ChildSpec, DynamicSpec, Key, OnExhausted, SupervisorSpec
+from server.questions import Question
 
 S = TypeVar("S")
 M = TypeVar("M")
@@ -35,6 +36,8 @@ class ActorRow:
     when: tuple[When, ...]
     """All of them have to hold."""
     on_exhausted: OnExhausted
+    answers: tuple[Question[Any], ...]
+    """What people ask it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ def actor(
     *,
     when: tuple[When, ...] = ...,
     on_exhausted: OnExhausted = ...,
+    answers: tuple[Question[Any], ...] = ...,
 ) -> ActorRow: ...
 
 
@@ -85,6 +89,7 @@ def actor(
     memory: Callable[[Composition], S] | type[S],
     when: tuple[When, ...] = ...,
     on_exhausted: OnExhausted = ...,
+    answers: tuple[Question[Any], ...] = ...,
 ) -> ActorRow: ...
 
 
@@ -95,12 +100,20 @@ def actor(
     memory: Callable[..., object] | None = None,
     when: tuple[When, ...] = (),
     on_exhausted: OnExhausted = OnExhausted.ISOLATE,
+    answers: tuple[Question[Any], ...] = (),
 ) -> ActorRow:
     """Return the row of an actor. It is isolated, unless ``on_exhausted`` says otherwise.
 
     ``memory`` is a class that is made without arguments, or a function of the composition.
     """
-    return ActorRow(key=key, make=make, memory=memory, when=when, on_exhausted=on_exhausted)
+    return ActorRow(
+        key=key,
+        make=make,
+        memory=memory,
+        when=when,
+        on_exhausted=on_exhausted,
+        answers=answers,
+    )
 
 
 def rows_of(row: Row, agent: Composition) -> Iterator[ActorRow | Dynamic | Group]:
@@ -114,15 +127,14 @@ def rows_of(row: Row, agent: Composition) -> Iterator[ActorRow | Dynamic | Group
         yield row
 
 
-def keys_of(row: Row, agent: Composition) -> Iterator[tuple[object, Key[Any]]]:
-    """Yield the keys of all actors that the agent has, each under itself and under its name in the table."""
+def present(row: Row, agent: Composition) -> Iterator[ActorRow | Dynamic]:
+    """Yield the rows of all actors that the agent has, and of supervisors of those that come and go."""
     for each in rows_of(row, agent):
         if isinstance(each, Group):
             for child in each.rows:
-                yield from keys_of(child, agent)
+                yield from present(child, agent)
         else:
-            key = found(each.key)
-            yield from ((each.key, key), (key, key))
+            yield each
 
 
 def specs_of(row: Row, agent: Composition) -> Iterator[AnySpec]:

@@ -32,9 +32,9 @@ from actors.volumes.token_keeper import TOKEN_KEEPER, TokenMemory
 from agent import endpoints, objects, pods, runtimes, sources
 from agent.composition import Composition
 from agent.edges import Edges
-from agent.late import cluster, containers
+from agent.late import cluster, containers, found
 from agent.process import LastCalls
-from agent.table import ESCALATE, Dynamic, Group, Only, When, actor, keys_of, specs_of
+from agent.table import ESCALATE, ActorRow, Dynamic, Group, Only, When, actor, present, specs_of
 from kernel import ActorStanding, ActorSystem, Address, Key, Port, SupervisorSpec
 from messages.event_feed import ActorIs
 from messages.node import LoopsAre
@@ -47,6 +47,7 @@ from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.record_file import HOLLOW_RECORDS
 from runtimes.provider.messages import VIRTUAL_RUNTIME
+from server import questions
 from server.actor import HTTP_SERVER, Listeners
 from settings.agent import Settings
 from settings.situation import RuntimeKind
@@ -88,19 +89,45 @@ OBJECT_FILES: Final = When(
 # A supervisor restarts one for one: an actor that restarts asks the others for what it needs to know.
 ACTORS: Final = Group(
     "actorlet",
-    actor(POD_MANAGER, sources.pod_manager, memory=PodMemory, on_exhausted=ESCALATE),
-    actor(EVENT_RECORDER, endpoints.event_recorder, memory=RecorderMemory),
+    actor(
+        POD_MANAGER,
+        sources.pod_manager,
+        memory=PodMemory,
+        on_exhausted=ESCALATE,
+        answers=(questions.PODS, questions.POD),
+    ),
+    actor(
+        EVENT_RECORDER,
+        endpoints.event_recorder,
+        memory=RecorderMemory,
+        answers=(questions.PAST_EVENTS, questions.POD_EVENTS, questions.EVENTS_OF_PODS),
+    ),
     Group(
         "api-server",
-        actor(cluster.API_CALLS, cluster.api_calls, memory=cluster.CallMemory),
-        actor(cluster.WATCHES, cluster.watches, memory=cluster.WatchMemory),
+        actor(
+            cluster.API_CALLS,
+            cluster.api_calls,
+            memory=cluster.CallMemory,
+            answers=(questions.CALLS,),
+        ),
+        actor(
+            cluster.WATCHES,
+            cluster.watches,
+            memory=cluster.WatchMemory,
+            answers=(questions.WATCHES,),
+        ),
         when=(JOINED,),
     ),
     Group(
         "node",
         actor(cluster.NODE_REGISTRAR, cluster.node_registrar, memory=cluster.NodeMemory),
         actor(cluster.LEASE_KEEPER, cluster.lease_keeper),
-        actor(cluster.EVENT_POSTER, cluster.event_poster, memory=cluster.EventMemory),
+        actor(
+            cluster.EVENT_POSTER,
+            cluster.event_poster,
+            memory=cluster.EventMemory,
+            answers=(questions.POSTED_EVENTS,),
+        ),
         when=(JOINED,),
     ),
     Dynamic(OBJECT_HOLDERS),
@@ -119,24 +146,69 @@ ACTORS: Final = Group(
                 memory=runtimes.hollow_record_memory,
                 when=(RECORDED,),
             ),
-            actor(HOLLOW_CONTAINERS, runtimes.hollow_containers, memory=runtimes.hollow_memory),
-            actor(POD_RUNTIME, runtimes.hollow_runtime, memory=RuntimeMemory),
+            actor(
+                HOLLOW_CONTAINERS,
+                runtimes.hollow_containers,
+                memory=runtimes.hollow_memory,
+                answers=(questions.PROBE_ANSWERS,),
+            ),
+            actor(
+                POD_RUNTIME,
+                runtimes.hollow_runtime,
+                memory=RuntimeMemory,
+                answers=(questions.RUNTIME,),
+            ),
         ),
         Only(
             CRI,
             actor(containers.SOCKET_FINDER, containers.socket_finder, when=(UNFOUND,)),
-            actor(containers.IMAGE_KEEPER, containers.image_keeper, memory=containers.image_memory),
-            actor(containers.CRI_CONTAINERS, containers.cri_runtime, memory=containers.cri_memory),
+            actor(
+                containers.IMAGE_KEEPER,
+                containers.image_keeper,
+                memory=containers.image_memory,
+                answers=(questions.IMAGES,),
+            ),
+            actor(
+                containers.CRI_CONTAINERS,
+                containers.cri_runtime,
+                memory=containers.cri_memory,
+                answers=(questions.CONTAINER_RUNTIME,),
+            ),
             actor(containers.HOOK_RUNNER, containers.hook_runner, memory=containers.HookMemory),
-            actor(PROBE_LOOP, containers.probe_loop, memory=runtimes.probe_parts),
-            actor(POD_RUNTIME, containers.pod_runtime, memory=RuntimeMemory),
-            actor(containers.LOG_KEEPER, containers.log_keeper, memory=containers.LogKeeperMemory),
+            actor(
+                PROBE_LOOP,
+                containers.probe_loop,
+                memory=runtimes.probe_parts,
+                answers=(questions.PROBE_ANSWERS,),
+            ),
+            actor(
+                POD_RUNTIME,
+                containers.pod_runtime,
+                memory=RuntimeMemory,
+                answers=(questions.RUNTIME,),
+            ),
+            actor(
+                containers.LOG_KEEPER,
+                containers.log_keeper,
+                memory=containers.LogKeeperMemory,
+                answers=(questions.LOGS,),
+            ),
             actor(containers.CGROUP_KEEPER, containers.cgroup_keeper),
         ),
         Only(
             PROVIDER,
-            actor(PROBE_LOOP, runtimes.provider_probes, memory=runtimes.probe_parts),
-            actor(VIRTUAL_RUNTIME, runtimes.provider_runtime, memory=runtimes.provider_memory),
+            actor(
+                PROBE_LOOP,
+                runtimes.provider_probes,
+                memory=runtimes.probe_parts,
+                answers=(questions.PROBE_ANSWERS,),
+            ),
+            actor(
+                VIRTUAL_RUNTIME,
+                runtimes.provider_runtime,
+                memory=runtimes.provider_memory,
+                answers=(questions.RUNTIME,),
+            ),
         ),
     ),
     actor(
@@ -151,15 +223,47 @@ ACTORS: Final = Group(
         memory=cluster.RuntimeClassMemory,
         when=(JOINED, CRI),
     ),
-    actor(STATUS_KEEPER, pods.status_keeper, memory=StatusMemory),
-    actor(TOKEN_KEEPER, pods.token_keeper, memory=TokenMemory, when=(JOINED, VOLUMES)),
-    actor(VOLUME_KEEPER, pods.volume_keeper, memory=pods.volume_parts, when=(VOLUMES,)),
+    actor(
+        STATUS_KEEPER,
+        pods.status_keeper,
+        memory=StatusMemory,
+        answers=(questions.STATUSES,),
+    ),
+    actor(
+        TOKEN_KEEPER,
+        pods.token_keeper,
+        memory=TokenMemory,
+        when=(JOINED, VOLUMES),
+        answers=(questions.TOKENS,),
+    ),
+    actor(
+        VOLUME_KEEPER,
+        pods.volume_keeper,
+        memory=pods.volume_parts,
+        when=(VOLUMES,),
+        answers=(questions.VOLUMES,),
+    ),
     actor(POD_RECORDS, pods.pod_records, memory=pods.record_memory, when=(KEPT,)),
-    actor(PROBE_KEEPER, pods.probe_keeper, memory=ProbeKeeperMemory),
+    actor(
+        PROBE_KEEPER,
+        pods.probe_keeper,
+        memory=ProbeKeeperMemory,
+        answers=(questions.PROBES,),
+    ),
     Dynamic(PROBERS),
-    actor(ROLLOUT_KEEPER, pods.rollout_keeper, memory=RolloutMemory),
+    actor(
+        ROLLOUT_KEEPER,
+        pods.rollout_keeper,
+        memory=RolloutMemory,
+        answers=(questions.CHANGE_HOOKS,),
+    ),
     Dynamic(PODS),
-    actor(POD_KEEPER, pods.pod_keeper, memory=pods.pod_keeper_memory),
+    actor(
+        POD_KEEPER,
+        pods.pod_keeper,
+        memory=pods.pod_keeper_memory,
+        answers=(questions.LIVES,),
+    ),
     Group(
         "sources",
         actor(LOCAL_OBJECTS, objects.local_objects, memory=LocalMemory, when=(OBJECT_FILES,)),
@@ -172,8 +276,14 @@ ACTORS: Final = Group(
         cluster.mirror_keeper,
         memory=cluster.MirrorMemory,
         when=(JOINED,),
+        answers=(questions.MIRRORS,),
     ),
-    actor(EVENT_FEED, endpoints.event_feed, memory=FeedMemory),
+    actor(
+        EVENT_FEED,
+        endpoints.event_feed,
+        memory=FeedMemory,
+        answers=(questions.FEED, questions.ATTACH),
+    ),
     actor(HTTP_SERVER, endpoints.http_server, memory=Releases, on_exhausted=ESCALATE),
 )
 
@@ -190,7 +300,8 @@ def composition(
     if settings.cluster is not None:
         # Here, since only the thread that makes agents asks for parts of the process.
         agent.shared(cluster.api_server)
-    agent.expect(dict(keys_of(ACTORS, agent)))
+    for row in present(ACTORS, agent):
+        agent.expect(found(row.key), row.key, row.answers if isinstance(row, ActorRow) else ())
     told = partial(_told_of_node, agent)
     agent.machine = DescribedMachine(machine=agent.own_machine, told=told)
     return agent
