@@ -14,7 +14,7 @@ from actors.cluster.runtime_class_keeper import (
 )
 from actors.cluster.service_keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from actors.events.feed_parts import EVENT_FEED
-from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster
+from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster  # noqa: F401  # for the table
 from actors.events.recorder import EVENT_RECORDER
 from actors.mirrors.keeper import MIRROR_KEEPER, MirrorKeeper, MirrorMemory, MirrorPorts
 from actors.node.lease_keeper import LEASE_KEEPER, LeaseKeeper, LeasePorts
@@ -22,8 +22,8 @@ from actors.node.registrar import NODE_REGISTRAR, NodeMemory, NodePorts, NodeReg
 from actors.node.rules import NodeRules
 from actors.pod_manager import POD_MANAGER
 from agent.composition import Composition
-from agent.descriptors import descriptor_limit
 from agent.edges import ClusterEdges
+from agent.listeners import descriptor_limit
 from agent.node_view import node_resources, own_label
 from agent.sources import static_sources
 from kernel import BaseActor
@@ -35,35 +35,6 @@ from server.limits import connections_for_watches, descriptors_for_watches
 from settings.cluster import ClusterSettings
 from settings.version import version
 from sources.apiserver.source import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts
-
-__all__ = [
-    "API_CALLS",
-    "EVENT_POSTER",
-    "LEASE_KEEPER",
-    "MIRROR_KEEPER",
-    "NODE_REGISTRAR",
-    "RUNTIME_CLASS_KEEPER",
-    "SERVICE_KEEPER",
-    "WATCHES",
-    "ApiMemory",
-    "CallMemory",
-    "EventMemory",
-    "MirrorMemory",
-    "NodeMemory",
-    "RuntimeClassMemory",
-    "ServiceMemory",
-    "WatchMemory",
-    "api_calls",
-    "api_server",
-    "api_source",
-    "event_poster",
-    "lease_keeper",
-    "mirror_keeper",
-    "node_registrar",
-    "runtime_class_keeper",
-    "service_keeper",
-    "watches",
-]
 
 
 def _told(agent: Composition) -> ClusterSettings:

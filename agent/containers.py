@@ -26,11 +26,9 @@ from actors.probes.loop_owner import ProbeLoopOwner
 from actors.volumes.keeper_parts import VOLUME_KEEPER
 from actors.volumes.mounts.system_calls import KernelMounts
 from agent.composition import Composition
-from agent.cri_images import image_options
-from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
-from agent.current_addresses import CurrentAddresses
+from agent.cri_options import cgroup_options, check_cgroups, cri_node, image_options, log_options
 from agent.edges import ContainerEdges
-from agent.node_view import node_resources
+from agent.node_view import CurrentAddresses, node_resources
 from agent.runtimes import ProbeParts
 from agent.sources import source_names
 from files.cgroups.options import CgroupOptions
@@ -58,34 +56,12 @@ from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from runtimes.cri.runtime_socket import RuntimeSocket
-from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder
+from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder  # noqa: F401  # for the table
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
 from runtimes.cri.wires import CountedWire, FoundWire, SplitWire
 from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
 from settings.containers import ContainerSettings
-
-__all__ = [
-    "CGROUP_KEEPER",
-    "CRI_CONTAINERS",
-    "HOOK_RUNNER",
-    "IMAGE_KEEPER",
-    "LOG_KEEPER",
-    "SOCKET_FINDER",
-    "HookMemory",
-    "LogKeeperMemory",
-    "cgroup_keeper",
-    "container_parts",
-    "cri_memory",
-    "cri_runtime",
-    "hook_runner",
-    "image_keeper",
-    "image_memory",
-    "log_keeper",
-    "pod_runtime",
-    "probe_loop",
-    "socket_finder",
-]
 
 _log = structlog.get_logger("runtime")
 

@@ -39,9 +39,8 @@ from actors.volumes.making.teardown import Teardowns
 from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
 from agent.composition import RUNTIME, Composition
-from agent.current_addresses import CurrentAddresses
 from agent.late import cluster
-from agent.node_view import configured_node, machine_memory, node_resources
+from agent.node_view import CurrentAddresses, configured_node, machine_memory, node_resources
 from agent.objects import object_managers
 from agent.runtime_record import POD_RECORDS_DIRECTORY
 from agent.sources import source_names

@@ -6,13 +6,19 @@ made when it is first asked for: an agent imports nothing that it does not need.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
 
+from typing_extensions import override
+
+from actors.probes.loop_messages import Loop, MakeLoop
 from actors.probes.names import look_up_lanes
+from actors.probes.news import ProbeFact
+from actors.probes.watched import ProbeMemory
 from agent.node_view import machine_memory
-from kernel import Lanes, SharedThreads
+from kernel import Clock, Lanes, SharedThreads
 from server.serving import ServerLoop
 from settings.version import version
 
@@ -20,7 +26,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from actors.volumes.making.jobs import VolumeLanes
-    from agent.probe_loops import ProbeLoops
     from kube.api_connections import ApiConnections
     from runtimes.cri.operations.flow import Disk
     from runtimes.lifecycle_hooks.sockets import LoopSockets
@@ -32,6 +37,38 @@ class _Closed(Protocol):
 
 
 C = TypeVar("C", bound=_Closed)
+
+USER_AGENT: Final = "kube-probe/1.34"
+"""Of probes, as a kubelet has it: servers of pods look at it."""
+
+
+class ProbeLoops(MakeLoop):
+    """Makes loops over real sockets: of each agent one, all on one thread."""
+
+    def __init__(self, names: Lanes[str]) -> None:
+        """Begin the thread. ``names`` are looked up in these lanes."""
+        from actors.probes.loop import ProbeThread  # noqa: PLC0415  # with TLS, which few agents need
+
+        self._names = names
+        self._thread = ProbeThread()
+
+    @override
+    def __call__(
+        self,
+        memory: ProbeMemory,
+        tell: Callable[[Sequence[ProbeFact]], None],
+        ended: Callable[[BaseException], None],
+        clock: Clock,
+    ) -> Loop:
+        from actors.probes.loop import ProbeLoop  # noqa: PLC0415  # with TLS, which few agents need
+        from actors.probes.loop_commands import ProbeEdges  # noqa: PLC0415  # with TLS, which few agents need
+
+        edges = ProbeEdges(clock=clock, tell=tell, user_agent=USER_AGENT, names=self._names)
+        return ProbeLoop(memory, edges, ended, self._thread)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.close()
 
 
 class ProcessEdges:
@@ -84,8 +121,6 @@ class ProcessEdges:
     @cached_property
     def probe_loops(self) -> ProbeLoops:
         """Who carries out the probes of pods in containers, or of a class."""
-        from agent.probe_loops import ProbeLoops  # noqa: PLC0415  # of pods that really run alone
-
         return self._closed_at_the_end(ProbeLoops(self.names))
 
     @cached_property

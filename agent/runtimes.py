@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,11 +11,11 @@ from typing import Final
 from typing_extensions import override
 
 from actors.events.recorder import EVENT_RECORDER
+from actors.probes.command_turns import CommandTurns
 from actors.probes.loop_messages import PROBE_LOOP, MakeLoop, ProbeLoopMemory, ProbeLoopPorts
 from actors.probes.loop_owner import ProbeLoopOwner
 from agent.composition import Composition
 from agent.edges import ProviderEdges
-from agent.probe_loops import probe_loop_memory
 from agent.runtime_record import HOLLOW_FILE
 from files.record_keeper import RecordKeeper, RecordMemory
 from kernel import Port
@@ -55,6 +56,9 @@ from settings.version import version
 
 FIRST_NODE_WITHIN: Final = Seconds(5.0)
 """How long the start of the agent waits for the first answer about the Node."""
+
+COMMANDS_PER_CORE: Final = 2
+"""Commands of probes that run at once. More of them end no more of them a second (measured)."""
 
 
 def hollow_record_memory(agent: Composition) -> RecordMemory[PodUid, SavedPod]:
@@ -131,12 +135,16 @@ def provider_memory(agent: Composition) -> Provider:
     return agent.shared(provider)
 
 
+def _probe_loop_memory() -> ProbeLoopMemory:
+    return ProbeLoopMemory(turns=CommandTurns(COMMANDS_PER_CORE * (os.cpu_count() or 1)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeParts:
     """What makes the loop of probes, and what outlives crashes of its owner."""
 
     make_loop: MakeLoop
-    memory: ProbeLoopMemory = field(default_factory=probe_loop_memory)
+    memory: ProbeLoopMemory = field(default_factory=_probe_loop_memory)
 
 
 def probe_parts(agent: Composition) -> ProbeParts:

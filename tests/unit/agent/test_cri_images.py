@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.cri_images import image_options
+from agent.cri_options import image_options
 from runtimes.cri.images.options import ImageOptions, VerificationPolicy
 from settings.command_line import parse
 from settings.containers import POLICIES

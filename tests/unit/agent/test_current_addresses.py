@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.current_addresses import LOOK_EVERY, CurrentAddresses
+from agent.node_view import LOOK_EVERY, CurrentAddresses
 
 
 class Leases:

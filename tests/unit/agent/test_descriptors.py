@@ -8,12 +8,12 @@ from resource import RLIM_INFINITY
 
 import pytest
 
-from agent.descriptors import ENOUGH, raised
+from agent.listeners import ENOUGH, raised
 from tests.support.project.checkout import ROOT
 
 RAISE = """
 import resource
-from agent.descriptors import raise_descriptor_limit
+from agent.listeners import raise_descriptor_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 500))
 print(raise_descriptor_limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """

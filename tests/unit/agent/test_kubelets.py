@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from agent.kubelets import kubelets, warn_of_kubelets
+from agent.locks import kubelets, warn_of_kubelets
 
 HERE, ELSEWHERE = "mnt:[4026531841]", "mnt:[4026532999]"
 

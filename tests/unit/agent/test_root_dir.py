@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.root_dir import LOCK_FILE, root_dir
+from agent.locks import LOCK_FILE, root_dir
 from settings.errors import StartError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from agent.runtime_lock import runtime_lock
+from agent.locks import runtime_lock
 from settings.errors import StartError
 
 
