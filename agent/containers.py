@@ -20,7 +20,7 @@ from actors.logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
 from actors.node.registrar import NODE_REGISTRAR
 from actors.node.resources import allocatable, capacity, written
 from actors.pod_manager import POD_MANAGER
-from actors.pods.keeper import POD_KEEPER
+from actors.pods.keeper_parts import POD_KEEPER
 from actors.probes.loop_messages import PROBE_LOOP, ProbeLoopPorts
 from actors.probes.loop_owner import ProbeLoopOwner
 from actors.volumes.keeper_parts import VOLUME_KEEPER

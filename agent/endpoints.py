@@ -10,7 +10,8 @@ from typing import Final
 
 from typing_extensions import override
 
-from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.events.feed import EventFeed
+from actors.events.feed_parts import EVENT_FEED, FeedMemory, FeedPorts
 from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
 from actors.logs.answers import attempts, log_reading, logged_pods
 from actors.logs.layout import LoggedPod

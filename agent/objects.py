@@ -22,11 +22,11 @@ from actors.objects.local_files import (
     LocalObjects,
     LocalObjectsRules,
 )
-from actors.objects.manager import (
+from actors.objects.manager import ObjectManager
+from actors.objects.manager_parts import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,
     SECRET_MANAGER,
-    ObjectManager,
     ObjectManagerMemory,
     ObjectManagerOwnMessage,
     ObjectManagerPorts,

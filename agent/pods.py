@@ -11,10 +11,10 @@ from actors.events.recorder import EVENT_RECORDER
 from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, written
 from actors.pod_manager import POD_MANAGER
-from actors.pods.keeper import (
+from actors.pods.keeper import PodKeeper
+from actors.pods.keeper_parts import (
     POD_KEEPER,
     PODS,
-    PodKeeper,
     PodKeeperMemory,
     PodKeeperPorts,
     keeper_memory,
@@ -27,12 +27,8 @@ from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPort
 from actors.probes.loop_messages import PROBE_LOOP
 from actors.probes.orders import PROBE_KEEPER, PROBERS
 from actors.probes.watching import ProbesToRun
-from actors.volumes.keeper import (
-    VOLUME_KEEPER,
-    VolumeKeeper,
-    VolumeKeeperMemory,
-    VolumeKeeperPorts,
-)
+from actors.volumes.keeper import VolumeKeeper
+from actors.volumes.keeper_parts import VOLUME_KEEPER, VolumeKeeperMemory, VolumeKeeperPorts
 from actors.volumes.making.jobs import VolumeLanes
 from actors.volumes.making.maker import VolumeMaker
 from actors.volumes.making.teardown import Teardowns

@@ -9,25 +9,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeVar
 
-from actors.events.feed import EVENT_FEED, FeedMemory
+from actors.events.feed_parts import EVENT_FEED, FeedMemory
 from actors.events.recorder import EVENT_RECORDER, RecorderMemory
 from actors.node.machine import DescribedMachine
 from actors.objects.local_files import LOCAL_OBJECTS, LocalMemory
-from actors.objects.manager import (
+from actors.objects.manager_parts import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,
     SECRET_MANAGER,
     ObjectManagerMemory,
 )
 from actors.pod_manager import POD_MANAGER, PodMemory
-from actors.pods.keeper import POD_KEEPER, PODS
+from actors.pods.keeper_parts import POD_KEEPER, PODS
 from actors.pods.records import POD_RECORDS
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusMemory
 from actors.probes.keeper import ProbeKeeperMemory
 from actors.probes.loop_messages import PROBE_LOOP
 from actors.probes.orders import PROBE_KEEPER, PROBERS
-from actors.volumes.keeper import VOLUME_KEEPER
+from actors.volumes.keeper_parts import VOLUME_KEEPER
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenMemory
 from agent import endpoints, objects, pods, runtimes, sources
 from agent.composition import Composition

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from actors.events.recorder import EVENT_RECORDER
 from actors.node.registrar import NODE_REGISTRAR
-from actors.objects.manager import OBJECT_HOLDERS, SECRET_MANAGER
+from actors.objects.manager_parts import OBJECT_HOLDERS, SECRET_MANAGER
 from actors.objects.watcher import watcher_rules
 from actors.pod_manager import POD_MANAGER
 from agent import objects

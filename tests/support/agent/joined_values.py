@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actors.objects.manager import OBJECT_HOLDERS, SECRET_MANAGER
+from actors.objects.manager_parts import OBJECT_HOLDERS, SECRET_MANAGER
 from agent.app import Agent
 from agent.edges import Edges
 from agent.process_edges import ProcessEdges

@@ -20,7 +20,7 @@ from typing_extensions import override
 from actors.events.recorder import EVENT_RECORDER
 from actors.node.registrar import NODE_REGISTRAR
 from actors.objects.local_files import LOCAL_OBJECTS
-from actors.objects.manager import OBJECT_HOLDERS, ObjectManagerMemory
+from actors.objects.manager_parts import OBJECT_HOLDERS, ObjectManagerMemory
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.objects import MANAGERS
 from kernel import AnySpec, ChildSpec, Key, Port, Steps, SupervisorSpec
