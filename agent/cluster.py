@@ -68,17 +68,17 @@ def api_server(agent: Composition) -> ClusterEdges:
 
 
 def api_calls(agent: Composition, memory: CallMemory) -> BaseActor[CallsActorMessage]:
-    """Return who sends requests to the API server."""
+    """Return the actor that sends requests to the API server."""
     return agent.shared(api_server).calls(memory)
 
 
 def watches(agent: Composition, memory: WatchMemory) -> BaseActor[WatchesOwnMessage]:
-    """Return who watches objects at the API server."""
+    """Return the actor that watches objects at the API server."""
     return agent.shared(api_server).watches(memory)
 
 
 def node_registrar(agent: Composition, memory: NodeMemory) -> NodeRegistrar:
-    """Return who keeps the Node."""
+    """Return the actor that keeps the Node."""
     settings, told = agent.settings, _told(agent)
     rules = NodeRules(
         name=settings.node_name,
@@ -101,7 +101,7 @@ def node_registrar(agent: Composition, memory: NodeMemory) -> NodeRegistrar:
 
 
 def lease_keeper(agent: Composition) -> LeaseKeeper:
-    """Return who renews the Lease of the Node."""
+    """Return the actor that renews the Lease of the Node."""
     ports = LeasePorts(
         calls=agent.port(API_CALLS),
         registrar=agent.port(NODE_REGISTRAR),
@@ -117,12 +117,12 @@ def lease_keeper(agent: Composition) -> LeaseKeeper:
 
 
 def event_poster(agent: Composition, memory: EventMemory) -> EventPoster:
-    """Return who posts events."""
+    """Return the actor that posts events."""
     return EventPoster(agent.port(API_CALLS), agent.settings.node_name, memory)
 
 
 def service_keeper(agent: Composition, memory: ServiceMemory) -> ServiceKeeper:
-    """Return who knows the Services."""
+    """Return the actor that knows the Services."""
     ports = ServicePorts(
         watches=agent.port(WATCHES),
         events=agent.port(EVENT_RECORDER),
@@ -133,7 +133,7 @@ def service_keeper(agent: Composition, memory: ServiceMemory) -> ServiceKeeper:
 
 
 def runtime_class_keeper(agent: Composition, memory: RuntimeClassMemory) -> RuntimeClassKeeper:
-    """Return who knows the RuntimeClasses."""
+    """Return the actor that knows the RuntimeClasses."""
     ports = RuntimeClassPorts(
         watches=agent.port(WATCHES),
         me=agent.port(RUNTIME_CLASS_KEEPER),
@@ -155,7 +155,7 @@ def api_source(agent: Composition, memory: ApiMemory) -> ApiSource:
 
 
 def mirror_keeper(agent: Composition, memory: MirrorMemory) -> MirrorKeeper:
-    """Return who shows static pods in the cluster."""
+    """Return the actor that shows static pods in the cluster."""
     ports = MirrorPorts(
         calls=agent.port(API_CALLS),
         pod_manager=agent.port(POD_MANAGER),

@@ -25,9 +25,9 @@ M = TypeVar("M")
 V = TypeVar("V")
 
 RUNTIME: Final = Key[PodRuntimeMessage]("runtime")
-"""Whichever actor runs the pods."""
+"""The actor that runs the pods: each runtime has its own."""
 CONTAINERS: Final = Key[AskContainer]("runtime/containers")
-"""Whichever actor runs their containers."""
+"""The actor that runs their containers, in the same way."""
 
 
 class Composition:

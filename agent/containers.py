@@ -74,7 +74,7 @@ killed ran again after 0.8 s with 8 at a time, and after 2.9 s with no bound (me
 
 
 class ContainerParts:
-    """What those actors work with: the runtime of containers, its disk, and what is known of the node."""
+    """What the actors share: the runtime of containers, its disk, and what is known of the node."""
 
     def __init__(self, agent: Composition, told: ContainerSettings) -> None:
         """Raise ``UsageError`` for settings that cannot be carried out on this machine."""
@@ -180,12 +180,12 @@ def _told(agent: Composition) -> ContainerSettings:
 
 
 def container_parts(agent: Composition) -> ContainerParts:
-    """Return what the actors work with. Raises ``UsageError``."""
+    """Return what the actors share. Raises ``UsageError``."""
     return ContainerParts(agent, _told(agent))
 
 
 def socket_finder(agent: Composition) -> SocketFinder:
-    """Return who looks for the socket of a runtime."""
+    """Return the actor that looks for the socket of a runtime."""
     return SocketFinder(agent.shared(container_parts).socket)
 
 
@@ -195,7 +195,7 @@ def image_memory(agent: Composition) -> ImageMemory:
 
 
 def image_keeper(agent: Composition, memory: ImageMemory) -> ImageKeeper:
-    """Return who finds, pulls and removes images."""
+    """Return the actor that finds, pulls and removes images."""
     parts = agent.shared(container_parts)
     ports = ImagePorts(wire=parts.wire, disk=parts.disk, events=agent.port(EVENT_RECORDER))
     return ImageKeeper(ports, memory, parts.images)
@@ -207,7 +207,7 @@ def cri_memory(agent: Composition) -> CriMemory:
 
 
 def cri_runtime(agent: Composition, memory: CriMemory) -> CriRuntime:
-    """Return who speaks with the container runtime."""
+    """Return the actor that speaks with the container runtime."""
     parts, is_joined = agent.shared(container_parts), agent.settings.cluster is not None
     ports = CriPorts(
         me=agent.port(CRI_CONTAINERS),
@@ -221,13 +221,13 @@ def cri_runtime(agent: Composition, memory: CriMemory) -> CriRuntime:
 
 
 def hook_runner(agent: Composition, memory: HookMemory) -> HookRunner:
-    """Return who carries out lifecycle hooks."""
+    """Return the actor that carries out lifecycle hooks."""
     sockets = agent.shared(container_parts).hook_sockets
     return HookRunner(agent.port(CRI_CONTAINERS), sockets, memory)
 
 
 def probe_loop(agent: Composition, parts: ProbeParts) -> ProbeLoopOwner:
-    """Return who carries probes out."""
+    """Return the actor that carries probes out."""
     ports = ProbeLoopPorts(
         containers=agent.port(CRI_CONTAINERS),
         me=agent.port(PROBE_LOOP),
@@ -238,7 +238,7 @@ def probe_loop(agent: Composition, parts: ProbeParts) -> ProbeLoopOwner:
 
 
 def pod_runtime(agent: Composition, memory: RuntimeMemory) -> ContainersRuntime:
-    """Return who runs pods in containers."""
+    """Return the actor that runs pods in containers."""
     ports = ContainersPorts(
         containers=agent.port(CRI_CONTAINERS),
         hooks=agent.port(HOOK_RUNNER),
@@ -256,7 +256,7 @@ def pod_runtime(agent: Composition, memory: RuntimeMemory) -> ContainersRuntime:
 
 
 def log_keeper(agent: Composition, memory: LogKeeperMemory) -> LogKeeper:
-    """Return who links, rotates and removes the logs of containers."""
+    """Return the actor that links, rotates and removes the logs of containers."""
     ports = LogKeeperPorts(
         me=agent.port(LOG_KEEPER),
         containers=agent.port(CRI_CONTAINERS),
@@ -269,7 +269,7 @@ def log_keeper(agent: Composition, memory: LogKeeperMemory) -> LogKeeper:
 
 
 def cgroup_keeper(agent: Composition) -> CgroupKeeper:
-    """Return who keeps the cgroups of pods."""
+    """Return the actor that keeps the cgroups of pods."""
     parts = agent.shared(container_parts)
     ports = CgroupKeeperPorts(
         me=agent.port(CGROUP_KEEPER),

@@ -54,12 +54,12 @@ from settings.version import Releases
 
 
 def event_recorder(agent: Composition, memory: RecorderMemory) -> EventRecorder:
-    """Return who remembers events for people, and passes them to their poster."""
+    """Return the actor that remembers events for people, and passes them to their poster."""
     return EventRecorder(agent.port_if_any(cluster.EVENT_POSTER), memory)
 
 
 def event_feed(agent: Composition, memory: FeedMemory) -> EventFeed:
-    """Return who tells readers of ``/events`` what happens."""
+    """Return the actor that tells readers of ``/events`` what happens."""
     ports = FeedPorts(
         pod_manager=agent.port(POD_MANAGER),
         managers=object_managers(agent),
@@ -73,7 +73,7 @@ def event_feed(agent: Composition, memory: FeedMemory) -> EventFeed:
 
 
 def http_server(agent: Composition, releases: Releases) -> HttpServer:
-    """Return who answers on the ports and on the control socket."""
+    """Return the actor that answers on the ports and on the control socket."""
     settings = agent.settings
     backend = EndpointBackend(
         system=agent.system(),

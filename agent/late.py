@@ -1,4 +1,4 @@
-"""Modules that only some agents import. What they contain is found when it is first used.
+"""Modules that only some agents import: their contents are looked up at first use.
 
 The API client takes 10 MB and gRPC 28 MB, so the table of actors names functions of these modules without
 importing them. This is what PEP 810 brings into the language, ``lazy from agent import cluster``.
@@ -18,11 +18,11 @@ class Late(NamedTuple):
     module: str
     name: str
 
-    def found(self) -> Any:  # whatever it names
+    def found(self) -> Any:
         """Return what it names. Imports the module."""
         return getattr(import_module(self.module), self.name)
 
-    def __call__(self, *arguments: object) -> Any:  # whatever that returns
+    def __call__(self, *arguments: object) -> Any:
         """Call what it names. Imports the module."""
         return self.found()(*arguments)
 

@@ -61,7 +61,7 @@ def _host_addresses(agent: Composition) -> CurrentAddresses:
 
 
 def status_keeper(agent: Composition, memory: StatusMemory) -> StatusKeeper:
-    """Return who knows the statuses of pods, and shows them in a cluster."""
+    """Return the actor that knows the statuses of pods, and shows them in a cluster."""
     ports = StatusPorts(me=agent.port(STATUS_KEEPER), pod_keeper=agent.port(POD_KEEPER))
     if agent.has(cluster.API_CALLS):
         ports = StatusPorts(
@@ -83,12 +83,12 @@ def record_memory(agent: Composition) -> RecordMemory[PodUid, KeptPod]:
 def pod_records(
     _agent: Composition, memory: RecordMemory[PodUid, KeptPod]
 ) -> RecordKeeper[PodUid, KeptPod]:
-    """Return who keeps the records of pods."""
+    """Return the actor that keeps the records of pods."""
     return RecordKeeper(memory)
 
 
 def rollout_keeper(agent: Composition, memory: RolloutMemory) -> RolloutKeeper:
-    """Return who lets one container of a group restart at a time."""
+    """Return the actor that lets one container of a group restart at a time."""
     return RolloutKeeper(memory, agent.port(EVENT_RECORDER))
 
 
@@ -102,7 +102,7 @@ def pod_keeper_memory(agent: Composition) -> PodKeeperMemory:
 
 
 def pod_keeper(agent: Composition, memory: PodKeeperMemory) -> PodKeeper:
-    """Return who admits pods, and keeps their workers."""
+    """Return the actor that admits pods, and keeps their workers."""
     ports = PodKeeperPorts(
         pod_manager=agent.port(POD_MANAGER),
         node=agent.port_if_any(cluster.NODE_REGISTRAR),
@@ -149,7 +149,7 @@ def probe_runner(agent: Composition) -> Port[ProbesToRun]:
 
 
 def probe_keeper(agent: Composition, memory: ProbeKeeperMemory) -> ProbeKeeper:
-    """Return who knows which probes there are, and keeps their probers."""
+    """Return the actor that knows which probes there are, and keeps their probers."""
     ports = ProbeKeeperPorts(
         runner=probe_runner(agent),
         probers=agent.port(PROBERS),
@@ -163,7 +163,7 @@ def probe_keeper(agent: Composition, memory: ProbeKeeperMemory) -> ProbeKeeper:
 
 
 def token_keeper(agent: Composition, memory: TokenMemory) -> TokenKeeper:
-    """Return who gets tokens of service accounts."""
+    """Return the actor that gets tokens of service accounts."""
     return TokenKeeper(TokenPorts(calls=agent.port(cluster.API_CALLS)), memory)
 
 
@@ -193,7 +193,7 @@ def volume_parts(agent: Composition) -> VolumeParts:
 
 
 def volume_keeper(agent: Composition, parts: VolumeParts) -> VolumeKeeper:
-    """Return who has the volumes of pods made, and keeps them current."""
+    """Return the actor that has the volumes of pods made, and keeps them current."""
     told, frequency = agent.settings.cluster, agent.settings.sync_frequency
     # As often as a kubelet does, which hears of no changes either then.
     is_untold = told is not None and told.change_detection is ChangeDetection.GET

@@ -69,7 +69,7 @@ def hollow_record_memory(agent: Composition) -> RecordMemory[PodUid, SavedPod]:
 def hollow_records(
     _agent: Composition, memory: RecordMemory[PodUid, SavedPod]
 ) -> RecordKeeper[PodUid, SavedPod]:
-    """Return who keeps the records of hollow containers."""
+    """Return the actor that keeps the records of hollow containers."""
     return RecordKeeper(memory)
 
 
@@ -82,12 +82,12 @@ def hollow_memory(agent: Composition) -> HollowMemory:
 
 
 def hollow_containers(agent: Composition, memory: HollowMemory) -> HollowContainers:
-    """Return who runs hollow containers."""
+    """Return the actor that runs hollow containers."""
     return HollowContainers(version(), memory, agent.port_if_any(HOLLOW_RECORDS))
 
 
 def hollow_runtime(agent: Composition, memory: RuntimeMemory) -> ContainersRuntime:
-    """Return who runs pods in hollow containers."""
+    """Return the actor that runs pods in hollow containers."""
     containers = agent.port(HOLLOW_CONTAINERS)
     ports = ContainersPorts(
         containers=containers,
@@ -153,13 +153,13 @@ def probe_parts(agent: Composition) -> ProbeParts:
 
 
 def provider_probes(agent: Composition, parts: ProbeParts) -> ProbeLoopOwner:
-    """Return who carries probes out, as far as that can be done from outside."""
+    """Return the actor that carries probes out, as far as that can be done from outside."""
     ports = ProbeLoopPorts(containers=None, me=agent.port(PROBE_LOOP))
     return ProbeLoopOwner(ports, parts.memory, parts.make_loop)
 
 
 def provider_runtime(agent: Composition, known: Provider) -> VirtualRuntime:
-    """Return who has the class run pods."""
+    """Return the actor that has the class run pods."""
     ports = VirtualPorts(events=agent.port(EVENT_RECORDER), me=agent.port(VIRTUAL_RUNTIME))
     return VirtualRuntime(known.loaded, known.calls, ports, known.memory, VirtualRules())
 

@@ -18,7 +18,7 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition on which an agent has an actor, and the words for it."""
+    """A condition for an agent to have an actor, and the words for it."""
 
     words: str
     holds: Callable[[Composition], bool]
@@ -37,7 +37,7 @@ class ActorRow:
     """All of them have to hold."""
     on_exhausted: OnExhausted
     answers: tuple[Question[Any], ...]
-    """What people ask it."""
+    """The questions of the endpoints that it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Group:
 
 
 class Only:
-    """Rows that an agent has on the same condition."""
+    """Rows with the same condition."""
 
     def __init__(self, when: When, *rows: Row) -> None:
         self.when = (when,)
