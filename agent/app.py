@@ -10,7 +10,7 @@ from typing import NoReturn
 import structlog
 
 from agent import garbage
-from agent.edges import Edges
+from agent.edges import Edges, ProcessEdges
 from agent.listeners import (
     control_socket,
     host_and_port,
@@ -21,7 +21,6 @@ from agent.listeners import (
 from agent.locks import root_dir, runtime_lock, warn_of_kubelets
 from agent.logs import configure_logs
 from agent.process import LastCalls, Process, leave
-from agent.process_edges import ProcessEdges
 from agent.runtime_record import RecordedRuntime, keep_record, places_of, take_directory
 from agent.systemd import Systemd
 from agent.tree import AgentTree

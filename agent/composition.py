@@ -7,9 +7,8 @@ from random import Random
 from typing import Any, Final, TypeVar, cast
 
 from actors.node.machine import LinuxMachine, Machine
-from agent.edges import Edges
+from agent.edges import Edges, ProcessEdges
 from agent.process import LastCalls
-from agent.process_edges import ProcessEdges
 from kernel import ActorSystem, Address, Key, Level, Port
 from messages.container_runtime import AskContainer
 from messages.objects import HeldObject, ObjectId, ObjectKind

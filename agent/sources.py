@@ -10,7 +10,7 @@ from actors.objects.local_files import LOCAL_OBJECTS
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.composition import RUNTIME, Composition
 from agent.edges import UrlEdges
-from agent.manifest_rules import manifest_rules
+from agent.validation import manifest_rules
 from files.kept_contents import KeptContents
 from kernel import Key, Port
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName

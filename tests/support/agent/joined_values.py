@@ -8,8 +8,7 @@ from pathlib import Path
 
 from actors.objects.manager_parts import OBJECT_HOLDERS, SECRET_MANAGER
 from agent.app import Agent
-from agent.edges import Edges
-from agent.process_edges import ProcessEdges
+from agent.edges import Edges, ProcessEdges
 from kernel import StartChild, isolated
 from kube.streams.actor import WATCHES
 from manifests.references.identity import object_of

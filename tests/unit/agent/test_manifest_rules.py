@@ -8,7 +8,7 @@ from socket import gethostname
 
 import pytest
 
-from agent.manifest_rules import manifest_rules, usual_rules
+from agent.validation import manifest_rules, usual_rules
 from messages.pods import FILE
 from settings.command_line import parse
 from settings.errors import UsageError
@@ -28,7 +28,7 @@ def test_a_host_name_that_no_node_can_have_is_wrong_usage_in_both_ways() -> None
 
 def test_verdicts_need_neither_settings_nor_actors() -> None:
     code = (
-        "import sys, agent.validation, agent.manifest_rules as rules; from messages.pods import FILE; "
+        "import sys, agent.validation as rules; from messages.pods import FILE; "
         "rules.usual_rules('n', FILE); print(*{each.partition('.')[0] for each in sys.modules})"
     )
     found = subprocess.run(
