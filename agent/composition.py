@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from random import Random
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from actors.node.machine import LinuxMachine, Machine
 from agent.edges import Edges, ProcessEdges
@@ -27,6 +28,36 @@ RUNTIME: Final = Key[PodRuntimeMessage]("runtime")
 """The actor that runs the pods: each runtime has its own."""
 CONTAINERS: Final = Key[AskContainer]("runtime/containers")
 """The actor that runs their containers, in the same way."""
+
+
+class Late(NamedTuple):
+    """A name of a module that may not have been imported yet."""
+
+    module: str
+    name: str
+
+    def found(self) -> Any:
+        """Return what it names. Imports the module."""
+        return getattr(import_module(self.module), self.name)
+
+    def __call__(self, *arguments: object) -> Any:
+        """Call what it names. Imports the module."""
+        return self.found()(*arguments)
+
+
+def found(value: V) -> V:
+    """Return ``value``, or what it names if that is in a module of this kind."""
+    return cast(V, value.found()) if isinstance(value, Late) else value
+
+
+class LateModule:
+    """Its attributes are ``Late``: names of the module, which is not imported for that."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Late:
+        return Late(self._module, name)
 
 
 class Composition:
@@ -96,13 +127,14 @@ class Composition:
 
     def shared(self, make: Callable[[Composition], V]) -> V:
         """Return what ``make`` returns for this agent: made once, when the first actor needs it."""
+        make = found(make)
         if make not in self._shared:
             self._shared[make] = make(self)
         return cast(V, self._shared[make])
 
     def share(self, make: Callable[[Composition], V], value: V) -> None:
         """Put ``value`` in the place of what ``make`` would return."""
-        self._shared[make] = value
+        self._shared[found(make)] = value
 
 
 def _this_machine(settings: Settings) -> Machine:

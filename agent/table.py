@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
-from agent.composition import Composition
-from agent.late import found
+from agent.composition import Composition, found
 from kernel import AnySpec, BaseActor, ChildSpec, DynamicSpec, Key, OnExhausted, SupervisorSpec
 from server.questions import Question
 

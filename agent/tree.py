@@ -30,9 +30,9 @@ from actors.probes.orders import PROBE_KEEPER, PROBERS
 from actors.volumes.keeper_parts import VOLUME_KEEPER
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenMemory
 from agent import endpoints, objects, pods, runtimes, sources
-from agent.composition import Composition
+from agent.composition import Composition, found
 from agent.edges import Edges
-from agent.late import cluster, containers, found
+from agent.late import cluster, containers
 from agent.process import LastCalls
 from agent.table import ESCALATE, ActorRow, Dynamic, Group, Only, When, actor, present, specs_of
 from kernel import ActorStanding, ActorSystem, Address, Key, Port, SupervisorSpec

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from agent.composition import Composition
+from agent.composition import Composition, found
 from agent.edges import ClusterEdges, Edges
-from agent.late import found
 from agent.table import Group, Only, Row, specs_of
 from agent.tree import ACTORS, composition
 from files.watching.inotify import InotifyWatch, KeepWatch

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, get_origin, get_type_hints
 
-from agent.late import found
+from agent.composition import found
 from agent.table import ActorRow, Dynamic, Group, Only, Row
 from kernel import BaseActor
 from kube.calls.actor import API_CALLS, ApiCalls

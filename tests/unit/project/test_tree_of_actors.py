@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from agent.late import found
+from agent.composition import found
 from agent.table import ESCALATE, ActorRow
 from agent.tree import ACTORS, JOINED
 from kernel import PooledActor

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 
 import pytest
 
-from agent.late import found
+from agent.composition import found
 from agent.table import ActorRow
 from agent.tree import ACTORS
 from kernel import Actor, BaseActor, PooledActor
