@@ -54,8 +54,7 @@ def settings_of(arguments: Sequence[str]) -> Settings:
     line = parse(arguments, os.environ.get("ACTORLET_PROGRAM", PROGRAM))
     settings = load_settings(line)
     if line.validate is not None:
-        from agent.manifest_rules import manifest_rules  # noqa: PLC0415
-        from agent.validation import validate  # noqa: PLC0415
+        from agent.validation import manifest_rules, validate  # noqa: PLC0415
         from messages.pods import FILE  # noqa: PLC0415
 
         raise SystemExit(validate(line.validate, manifest_rules(settings, FILE), line.output))

@@ -10,16 +10,17 @@ from typing import NoReturn
 import structlog
 
 from agent import garbage
-from agent.descriptors import limits_of_connections, raise_descriptor_limit
-from agent.edges import Edges
-from agent.kubelets import warn_of_kubelets
-from agent.last_calls import LastCalls
-from agent.listeners import control_socket, host_and_port, listen
+from agent.edges import Edges, ProcessEdges
+from agent.listeners import (
+    control_socket,
+    host_and_port,
+    limits_of_connections,
+    listen,
+    raise_descriptor_limit,
+)
+from agent.locks import root_dir, runtime_lock, warn_of_kubelets
 from agent.logs import configure_logs
-from agent.process import Process, leave
-from agent.process_edges import ProcessEdges
-from agent.root_dir import root_dir
-from agent.runtime_lock import runtime_lock
+from agent.process import LastCalls, Process, leave
 from agent.runtime_record import RecordedRuntime, keep_record, places_of, take_directory
 from agent.systemd import Systemd
 from agent.tree import AgentTree
@@ -56,8 +57,8 @@ class Agent:
         self._tree = AgentTree(settings, listeners, lambda: self.system, edges)
         self.system = ActorSystem(self._tree.root(), clock=clock, runtime=runtime)
         self.system.observe_standings(self._tree.note_standing)
-        if self._tree.joined is not None:
-            self.system.observe_failed_loops(self._tree.joined.note_failed_loops)
+        if settings.cluster is not None:
+            self.system.observe_failed_loops(self._tree.note_failed_loops)
 
     @property
     def last_calls(self) -> LastCalls:

@@ -6,19 +6,20 @@ The tree runs on other threads. The main thread only waits for what concerns the
 from __future__ import annotations
 
 import os
+import select
 import signal
+import socket
 import sys
 import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, NoReturn, Protocol
+from types import FrameType, TracebackType
+from typing import Final, NoReturn, Protocol, Self
 
 import structlog
 
 from agent import garbage
-from agent.last_calls import LastCalls
-from agent.signals import Signals
 from agent.systemd import Systemd
 from kernel import EXIT_UNCLEAN, ActorSystem, AskTimeoutError
 from messages.units import Seconds
@@ -39,6 +40,34 @@ LAST_CALLS_WITHIN: Final = Seconds(2.0)
 
 SETTLED_AFTER: Final = Seconds(30.0)
 """Time after the start by which the sources have listed: most of what is in memory then stays there."""
+
+
+class LastCalls:
+    """Calls that the end of the process waits for, since they leave something behind when they are cut off.
+
+    They begin and end on any thread.
+    """
+
+    def __init__(self) -> None:
+        self._out: set[object] = set()
+        self.when_none: Callable[[], None] = lambda: None
+        """Called when the last of them has ended. Callable from any thread."""
+
+    def __len__(self) -> int:
+        """How many are out."""
+        return len(self._out)
+
+    def begin(self) -> Callable[[], None]:
+        """Note that one is sent. Return what is to be called when it has ended."""
+        call = object()
+        self._out.add(call)
+
+        def end() -> None:
+            self._out.discard(call)
+            if not self._out:
+                self.when_none()
+
+        return end
 
 
 class RunnableAgent(Protocol):
@@ -238,3 +267,65 @@ def leave(code: int) -> NoReturn:
         with suppress(OSError, ValueError):  # its reader is gone
             stream.flush()
     os._exit(code)
+
+
+HANDLED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
+WAKE_UP: Final = 0
+_EXPECTED: Final = frozenset({WAKE_UP, *HANDLED})
+
+
+class Signals:
+    """Collects signals while its ``with`` block runs. For the main thread only.
+
+    Afterwards signals are ignored: the exit code is known by then, and a second Ctrl-C must not end the
+    process with a traceback instead.
+    """
+
+    def __init__(self) -> None:
+        self._reader, self._writer = socket.socketpair()
+        self._reader.settimeout(0.0)
+        self._writer.settimeout(0.0)
+        self._waiting: list[int] = []
+        self._descriptor_before = -1
+
+    def __enter__(self) -> Self:
+        # The descriptor first: a signal that comes in between reaches the old handler or the new one.
+        self._descriptor_before = signal.set_wakeup_fd(
+            self._writer.fileno(), warn_on_full_buffer=False
+        )
+        for number in HANDLED:
+            signal.signal(number, _leave_it)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number in HANDLED:
+            signal.signal(number, signal.SIG_IGN)
+        signal.set_wakeup_fd(self._descriptor_before)
+        self._reader.close()
+        self._writer.close()
+
+    def wake_up(self) -> None:
+        """Make ``wait`` return. Callable from any thread. Does nothing after the ``with`` block."""
+        with suppress(OSError):
+            self._writer.send(bytes([WAKE_UP]))
+
+    def wait(self, at_most: Seconds | None) -> int | None:
+        """Return the number of the next signal, or ``WAKE_UP`` after ``wake_up``.
+
+        Returns None if neither came within ``at_most`` seconds; waits for ever if that is None.
+        """
+        if not self._waiting:
+            readable, _, _ = select.select([self._reader], [], [], at_most)
+            if readable:
+                # The numbers of signals that other code handles are written there, too.
+                self._waiting += (n for n in self._reader.recv(4096) if n in _EXPECTED)
+        return self._waiting.pop(0) if self._waiting else None
+
+
+def _leave_it(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: the wake-up descriptor has the signal."""

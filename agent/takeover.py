@@ -18,7 +18,6 @@ from typing import Any, ClassVar, TypeVar
 from actors.pods.records import RECORD_LIMIT, KeptPod, decoded_pod, record_name
 from actors.volumes.making.foreign_search import foreign_volumes, pods_on_disk, stage_mounts
 from actors.volumes.mounts.system_calls import KernelMounts
-from agent.manifest_rules import manifest_rules
 from agent.runtime_record import POD_RECORDS_DIRECTORY, places_of
 from agent.takeover_rows import (
     FoundPods,
@@ -29,7 +28,7 @@ from agent.takeover_rows import (
     is_undisturbed,
     takeover_rows,
 )
-from agent.validation import state_at, write_lines
+from agent.validation import manifest_rules, state_at, write_lines
 from files.records import read_file
 from kernel import carried_out
 from manifests.adopting import AdoptedUids

@@ -1,61 +1,322 @@
-"""The composition root: which actors there are, who knows whom, and in which order they start.
+"""The composition root: the table of all actors, in the order in which they start.
 
-The only module that knows all the others. Start order is the order of the specs; the kernel stops in
-exactly the reverse order.
+The kernel stops them in exactly the reverse order. The only module that knows all the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeVar
 
-from actors.events.feed import EventFeed
-from actors.events.feed_parts import EVENT_FEED, FeedMemory, FeedPorts
-from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
-from actors.node.machine import LinuxMachine, Machine
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from agent.console import AgentConsole
-from agent.edges import Edges, UrlEdges
-from agent.last_calls import LastCalls
-from agent.manifest_rules import manifest_rules
-from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
-from agent.pod_edges import PodApiPorts, PodEdges
-from agent.pod_tree import PodTree
-from agent.process_edges import ProcessEdges
-from files.kept_contents import KeptContents
-from kernel import (
-    ActorStanding,
-    ActorSystem,
-    AnySpec,
-    ChildSpec,
-    Key,
-    Port,
-    SupervisorSpec,
-    isolated,
+from actors.events.feed_parts import EVENT_FEED, FeedMemory
+from actors.events.recorder import EVENT_RECORDER, RecorderMemory
+from actors.node.machine import DescribedMachine
+from actors.objects.local_files import LOCAL_OBJECTS, LocalMemory
+from actors.objects.manager_parts import (
+    CONFIG_MAP_MANAGER,
+    OBJECT_HOLDERS,
+    SECRET_MANAGER,
+    ObjectManagerMemory,
 )
+from actors.pod_manager import POD_MANAGER, PodMemory
+from actors.pods.keeper_parts import POD_KEEPER, PODS
+from actors.pods.records import POD_RECORDS
+from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutMemory
+from actors.pods.status_keeper import STATUS_KEEPER
+from actors.pods.status_records import StatusMemory
+from actors.probes.keeper import ProbeKeeperMemory
+from actors.probes.loop_messages import PROBE_LOOP
+from actors.probes.orders import PROBE_KEEPER, PROBERS
+from actors.volumes.keeper_parts import VOLUME_KEEPER
+from actors.volumes.token_keeper import TOKEN_KEEPER, TokenMemory
+from agent import endpoints, objects, pods, runtimes, sources
+from agent.composition import Composition, found
+from agent.edges import Edges
+from agent.late import cluster, containers
+from agent.process import LastCalls
+from agent.table import ESCALATE, ActorRow, Dynamic, Group, Only, When, actor, present, specs_of
+from kernel import ActorStanding, ActorSystem, Address, Key, Port, SupervisorSpec
 from messages.event_feed import ActorIs
+from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
-from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
-from messages.sources import DescribeSource, Rescan, SourceMessage
-from server.actor import HTTP_SERVER, HttpServer, Listeners
-from server.backend import EndpointBackend
-from settings.agent import Settings, effective_configuration
-from settings.cluster import ClusterSettings
-from settings.runtime import RuntimeSettings
+from messages.pod_runtime import RuntimeNode
+from messages.pods import SourceName
+from messages.sources import DescribeSource, Rescan
+from runtimes.containers.actor import POD_RUNTIME
+from runtimes.containers.record import RuntimeMemory
+from runtimes.hollow.actor import HOLLOW_CONTAINERS
+from runtimes.hollow.record_file import HOLLOW_RECORDS
+from runtimes.provider.actor import PROVIDER_RUNTIME
+from server import questions
+from server.actor import HTTP_SERVER, Listeners
+from settings.agent import Settings
+from settings.situation import RuntimeKind
 from settings.version import Releases
 from sources.apiserver.source import API_SOURCE
-from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.http.asking import one_thread
-from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
-from sources.kept_uids import StaticUids
-
-if TYPE_CHECKING:
-    from agent.joined import Joined
+from sources.file.source import FILE_SOURCE
+from sources.http.source import HTTP_SOURCE, HttpMemory
 
 M = TypeVar("M")
 
-LAST_GOOD_MANIFESTS: Final = "last-good-manifests"
-"""The directory below ``--root-dir`` with the last good content of each manifest."""
+
+def _runs(kind: RuntimeKind) -> Callable[[Composition], bool]:
+    return lambda agent: agent.runtime.kind is kind
+
+
+JOINED: Final = When("only in a cluster member", lambda agent: agent.settings.cluster is not None)
+HOLLOW: Final = When("with --runtime hollow", _runs(RuntimeKind.HOLLOW))
+CRI: Final = When("with --runtime cri", _runs(RuntimeKind.CRI))
+PROVIDER: Final = When("with --runtime MODULE:CLASS", _runs(RuntimeKind.PROVIDER))
+RECORDED: Final = When("with --hollow-records", lambda agent: agent.runtime.hollow.keeps_records)
+# A record of each would take longer than all else that is done for a hollow pod.
+KEPT: Final = When(
+    "not for hollow pods, unless they have records",
+    lambda agent: not HOLLOW.holds(agent) or RECORDED.holds(agent),
+)
+UNFOUND: Final = When(
+    "while no runtime was found yet",
+    lambda agent: agent.shared(containers.container_parts).waits_for_socket,
+)
+VOLUMES: Final = When("where pods have volumes", lambda agent: agent.runtime.makes_volumes)
+MANIFESTS: Final = When(
+    "with --pod-manifest-path", lambda agent: bool(agent.settings.static_pod_path)
+)
+URL: Final = When("with --manifest-url", lambda agent: bool(agent.settings.static_pod_url))
+OBJECT_FILES: Final = When(
+    "with --local-objects-dir", lambda agent: agent.settings.local_objects_dir is not None
+)
+
+# A supervisor restarts one for one: an actor that restarts asks the others for what it needs to know.
+ACTORS: Final = Group(
+    "actorlet",
+    actor(
+        POD_MANAGER,
+        sources.pod_manager,
+        memory=PodMemory,
+        on_exhausted=ESCALATE,
+        answers=(questions.PODS, questions.POD),
+    ),
+    actor(
+        EVENT_RECORDER,
+        endpoints.event_recorder,
+        memory=RecorderMemory,
+        answers=(questions.PAST_EVENTS, questions.POD_EVENTS, questions.EVENTS_OF_PODS),
+    ),
+    Group(
+        "api-server",
+        actor(
+            cluster.API_CALLS,
+            cluster.api_calls,
+            memory=cluster.CallMemory,
+            answers=(questions.CALLS,),
+        ),
+        actor(
+            cluster.WATCHES,
+            cluster.watches,
+            memory=cluster.WatchMemory,
+            answers=(questions.WATCHES,),
+        ),
+        when=(JOINED,),
+    ),
+    Group(
+        "node",
+        actor(cluster.NODE_REGISTRAR, cluster.node_registrar, memory=cluster.NodeMemory),
+        actor(cluster.LEASE_KEEPER, cluster.lease_keeper),
+        actor(
+            cluster.EVENT_POSTER,
+            cluster.event_poster,
+            memory=cluster.EventMemory,
+            answers=(questions.POSTED_EVENTS,),
+        ),
+        when=(JOINED,),
+    ),
+    Dynamic(OBJECT_HOLDERS),
+    Group(
+        "object-managers",
+        actor(SECRET_MANAGER, objects.secret_manager, memory=ObjectManagerMemory),
+        actor(CONFIG_MAP_MANAGER, objects.config_map_manager, memory=ObjectManagerMemory),
+    ),
+    Group(
+        "runtimes",
+        Only(
+            HOLLOW,
+            actor(
+                HOLLOW_RECORDS,
+                runtimes.hollow_records,
+                memory=runtimes.hollow_record_memory,
+                when=(RECORDED,),
+            ),
+            actor(
+                HOLLOW_CONTAINERS,
+                runtimes.hollow_containers,
+                memory=runtimes.hollow_memory,
+                answers=(questions.PROBE_ANSWERS,),
+            ),
+            actor(
+                POD_RUNTIME,
+                runtimes.hollow_runtime,
+                memory=RuntimeMemory,
+                answers=(questions.RUNTIME,),
+            ),
+        ),
+        Only(
+            CRI,
+            actor(containers.SOCKET_FINDER, containers.socket_finder, when=(UNFOUND,)),
+            actor(
+                containers.IMAGE_KEEPER,
+                containers.image_keeper,
+                memory=containers.image_memory,
+                answers=(questions.IMAGES,),
+            ),
+            actor(
+                containers.CRI_CONTAINERS,
+                containers.cri_runtime,
+                memory=containers.cri_memory,
+                answers=(questions.CONTAINER_RUNTIME,),
+            ),
+            actor(containers.HOOK_RUNNER, containers.hook_runner, memory=containers.HookMemory),
+            actor(
+                PROBE_LOOP,
+                containers.probe_loop,
+                memory=runtimes.probe_parts,
+                answers=(questions.PROBE_ANSWERS,),
+            ),
+            actor(
+                POD_RUNTIME,
+                containers.pod_runtime,
+                memory=RuntimeMemory,
+                answers=(questions.RUNTIME,),
+            ),
+            actor(
+                containers.LOG_KEEPER,
+                containers.log_keeper,
+                memory=containers.LogKeeperMemory,
+                answers=(questions.LOGS,),
+            ),
+            actor(containers.CGROUP_KEEPER, containers.cgroup_keeper),
+        ),
+        Only(
+            PROVIDER,
+            actor(
+                PROBE_LOOP,
+                runtimes.provider_probes,
+                memory=runtimes.probe_parts,
+                answers=(questions.PROBE_ANSWERS,),
+            ),
+            actor(
+                PROVIDER_RUNTIME,
+                runtimes.provider_runtime,
+                memory=runtimes.provider_memory,
+                answers=(questions.RUNTIME,),
+            ),
+        ),
+    ),
+    actor(
+        cluster.SERVICE_KEEPER,
+        cluster.service_keeper,
+        memory=cluster.ServiceMemory,
+        when=(JOINED, CRI),
+    ),
+    actor(
+        cluster.RUNTIME_CLASS_KEEPER,
+        cluster.runtime_class_keeper,
+        memory=cluster.RuntimeClassMemory,
+        when=(JOINED, CRI),
+    ),
+    actor(
+        STATUS_KEEPER,
+        pods.status_keeper,
+        memory=StatusMemory,
+        answers=(questions.STATUSES,),
+    ),
+    actor(
+        TOKEN_KEEPER,
+        pods.token_keeper,
+        memory=TokenMemory,
+        when=(JOINED, VOLUMES),
+        answers=(questions.TOKENS,),
+    ),
+    actor(
+        VOLUME_KEEPER,
+        pods.volume_keeper,
+        memory=pods.volume_parts,
+        when=(VOLUMES,),
+        answers=(questions.VOLUMES,),
+    ),
+    actor(POD_RECORDS, pods.pod_records, memory=pods.record_memory, when=(KEPT,)),
+    actor(
+        PROBE_KEEPER,
+        pods.probe_keeper,
+        memory=ProbeKeeperMemory,
+        answers=(questions.PROBES,),
+    ),
+    Dynamic(PROBERS),
+    actor(
+        ROLLOUT_KEEPER,
+        pods.rollout_keeper,
+        memory=RolloutMemory,
+        answers=(questions.CHANGE_HOOKS,),
+    ),
+    Dynamic(PODS),
+    actor(
+        POD_KEEPER,
+        pods.pod_keeper,
+        memory=pods.pod_keeper_memory,
+        answers=(questions.LIVES,),
+    ),
+    Group(
+        "sources",
+        actor(LOCAL_OBJECTS, objects.local_objects, memory=LocalMemory, when=(OBJECT_FILES,)),
+        actor(FILE_SOURCE, sources.file_source, memory=sources.file_memory, when=(MANIFESTS,)),
+        actor(HTTP_SOURCE, sources.http_source, memory=HttpMemory, when=(URL,)),
+        actor(API_SOURCE, cluster.api_source, memory=cluster.ApiMemory, when=(JOINED,)),
+    ),
+    actor(
+        cluster.MIRROR_KEEPER,
+        cluster.mirror_keeper,
+        memory=cluster.MirrorMemory,
+        when=(JOINED,),
+        answers=(questions.MIRRORS,),
+    ),
+    actor(
+        EVENT_FEED,
+        endpoints.event_feed,
+        memory=FeedMemory,
+        answers=(questions.FEED, questions.ATTACH),
+    ),
+    actor(HTTP_SERVER, endpoints.http_server, memory=Releases, on_exhausted=ESCALATE),
+)
+
+
+def composition(
+    settings: Settings,
+    address: Address,
+    system: Callable[[], ActorSystem],
+    edges: Edges | None = None,
+    listeners: Listeners | None = None,
+) -> Composition:
+    """Return what the actors of an agent with these settings are made from."""
+    agent = Composition(settings, address, system, edges or Edges(), listeners or Listeners())
+    if settings.cluster is not None:
+        # Here, since only the thread that makes agents asks for parts of the process.
+        agent.shared(cluster.api_server)
+    for row in present(ACTORS, agent):
+        agent.expect(found(row.key), row.key, row.answers if isinstance(row, ActorRow) else ())
+    told = partial(_told_of_node, agent)
+    agent.machine = DescribedMachine(machine=agent.own_machine, told=told)
+    return agent
+
+
+def _told_of_node(agent: Composition) -> RuntimeNode | None:
+    """Return what the runtime of pods says of the Node. Of a hollow one, flags say it."""
+    match agent.runtime.kind:
+        case RuntimeKind.CRI:
+            return agent.shared(containers.container_parts).node()
+        case RuntimeKind.PROVIDER:
+            return agent.shared(runtimes.provider).node()
+        case RuntimeKind.HOLLOW:
+            return None
 
 
 class AgentTree:
@@ -71,57 +332,30 @@ class AgentTree:
         system: Callable[[], ActorSystem],
         edges: Edges | None = None,
     ) -> None:
-        self._settings = settings
-        self._listeners = listeners
-        self._system = system
-        self._edges = edges or Edges()
-        self._process = self._edges.process or ProcessEdges()
-        self._pod_memory = PodMemory()
-        self._file_memory = _file_memory(settings)
-        self._http_memory = HttpMemory()
-        self._uids = _static_uids(settings)
-        self._feed_memory = FeedMemory()
-        self._recorder_memory = RecorderMemory()
-        self._releases = Releases()
-        self.joined = self._join(settings.cluster) if settings.cluster else None
-        self._objects = ObjectTree(
-            settings,
-            self._address,
-            ObjectEdges(api=self._api_ports, keep_watch=self._edges.keep_watch),
-        )
-        self.last_calls = LastCalls()
-        self._pods = self._pod_tree(settings.runtime) if settings.runtime else None
-        if self.joined is not None and self._pods is not None:
-            self.joined.show(self._pods.machine)
+        def address(key: Key[M], /) -> Port[M]:
+            return system().address(key)
+
+        self.agent = composition(settings, address, system, edges, listeners)
 
     def root(self) -> SupervisorSpec:
-        """Return the whole tree."""
-        # One for one: an actor that restarts asks the others for what it needs to know.
-        joined = self.joined
-        return SupervisorSpec(
-            name="actorlet",
-            children=(
-                ChildSpec(key=POD_MANAGER, factory=self._make_pod_manager),
-                isolated(EVENT_RECORDER, self._make_event_recorder),
-                *(joined.specs() if joined else ()),
-                *self._objects.specs(),
-                *(self._pods.specs() if self._pods else ()),
-                SupervisorSpec(name="sources", children=self._source_specs()),
-                *((joined.mirror_keeper(self._static_sources),) if joined else ()),
-                isolated(EVENT_FEED, self._make_event_feed),
-                ChildSpec(key=HTTP_SERVER, factory=self._make_http_server),
-            ),
-        )
+        """Return the whole tree, with new memories."""
+        (root,) = specs_of(ACTORS, self.agent)
+        assert isinstance(root, SupervisorSpec)  # noqa: S101  # as the row is a group
+        return root
+
+    @property
+    def last_calls(self) -> LastCalls:
+        """The calls that the end of the process waits for."""
+        return self.agent.last_calls
 
     @property
     def pod_manager(self) -> Port[PodManagerMessage]:
         """The address of PodManager."""
-        return self._address(POD_MANAGER)
+        return self.agent.port(POD_MANAGER)
 
     def shown_sources(self) -> dict[SourceName, Port[Rescan | DescribeSource]]:
         """Return everything that lists: the sources of pods, and the source of local objects."""
-        local = self._objects.local_port()
-        return {**self._all_sources(), **({LOCAL_FILES: local} if local is not None else {})}
+        return sources.shown_sources(self.agent)
 
     def note_standing(self, standing: ActorStanding) -> None:
         """Have people told that an actor failed, or runs again. On the thread of the supervisors."""
@@ -131,194 +365,8 @@ class AgentTree:
             restarts=standing.restarts,
             error=standing.error,
         )
-        self._address(EVENT_FEED).tell(told)
+        self.agent.port(EVENT_FEED).tell(told)
 
-    def _join(self, cluster: ClusterSettings) -> Joined:
-        from agent.joined import Joined, cluster_edges  # noqa: PLC0415  # see there what it costs
-
-        edges = self._edges.cluster or cluster_edges(self._settings, cluster, self._process.api)
-        return Joined(self._settings, cluster, self._address, edges)
-
-    def _pod_tree(self, runtime: RuntimeSettings) -> PodTree:
-        edges = PodEdges(
-            api=self._pod_api_ports,
-            managers=self._objects.ports,
-            objects=self._objects.levels,
-            machine=self._machine(),
-            last_calls=self.last_calls,
-            outside=self._edges,
-            process=self._process,
-        )
-        sources = frozenset(self._source_names())
-        return PodTree(self._settings, runtime, sources, self._address, edges)
-
-    def _machine(self) -> Machine:
-        if self.joined is not None:
-            return self.joined.machine
-        return self._edges.machine or LinuxMachine(root_dir=self._settings.root_dir)
-
-    def _address(self, key: Key[M], /) -> Port[M]:
-        return self._system().address(key)
-
-    def _source_names(self) -> Iterator[SourceName]:
-        if self._settings.static_pod_path:
-            yield FILE
-        if self._settings.static_pod_url:
-            yield HTTP
-        if self.joined:
-            yield API
-
-    def _static_sources(self) -> dict[SourceName, Port[SourceMessage]]:
-        file_source, http_source = self._address(FILE_SOURCE), self._address(HTTP_SOURCE)
-        return {
-            **({FILE: file_source} if self._settings.static_pod_path else {}),
-            **({HTTP: http_source} if self._settings.static_pod_url else {}),
-        }
-
-    def _all_sources(self) -> dict[SourceName, Port[SourceMessage]]:
-        api_source = self._address(API_SOURCE)
-        return {**self._static_sources(), **({API: api_source} if self.joined else {})}
-
-    def _pod_api_ports(self) -> PodApiPorts | None:
-        return self.joined.pod_ports() if self.joined else None
-
-    def _api_ports(self) -> ApiPorts | None:
-        return self.joined.object_ports() if self.joined else None
-
-    def _source_specs(self) -> tuple[AnySpec, ...]:
-        # Isolated: a source in trouble must not stop the pods of the others.
-        local = self._objects.local_source()
-        specs: list[AnySpec] = [local] if local is not None else []
-        if self._settings.static_pod_path:
-            specs.append(isolated(FILE_SOURCE, self._make_file_source))
-        if self._settings.static_pod_url:
-            specs.append(isolated(HTTP_SOURCE, self._make_http_source))
-        if self.joined:
-            specs.append(self.joined.source())
-        return tuple(specs)
-
-    def _make_pod_manager(self) -> PodManager:
-        return PodManager(self._all_sources(), self._pod_memory)
-
-    def _make_file_source(self) -> FileSource:
-        settings = self._settings
-        assert settings.static_pod_path is not None  # noqa: S101  # else there is no such child
-        rules = FileSourceRules(
-            path=settings.static_pod_path,
-            check_frequency=settings.file_check_frequency,
-            clear_on_missing=settings.clear_on_missing_path,
-            manifests=manifest_rules(settings, FILE, self._uids.get(FILE)),
-            uids=self._uids.get(FILE),
-        )
-        self._file_memory.report.people = self._address(EVENT_FEED)
-        runtime = self._pods.ports().runtime if self._pods is not None else None
-        return FileSource(
-            rules,
-            self.pod_manager,
-            self._file_memory,
-            self._edges.keep_watch,
-            runtime,
-        )
-
-    def _make_http_source(self) -> HttpSource:
-        settings = self._settings
-        rules = HttpSourceRules(
-            url=settings.static_pod_url,
-            headers=settings.static_pod_url_header,
-            check_frequency=settings.http_check_frequency,
-            ca_file=settings.static_pod_url_ca_file,
-            manifests=manifest_rules(settings, HTTP, self._uids.get(HTTP)),
-            uids=self._uids.get(HTTP),
-        )
-        self._http_memory.report.people = self._address(EVENT_FEED)
-        runtime = self._pods.ports().runtime if self._pods is not None else None
-        url = self._edges.url or _real_url()
-        return HttpSource(
-            rules,
-            self.pod_manager,
-            self._http_memory,
-            url.fetcher,
-            url.executor,
-            runtime,
-        )
-
-    def _make_event_feed(self) -> EventFeed:
-        feed, recorder = self._address(EVENT_FEED), self._address(EVENT_RECORDER)
-        pods = self._pods.ports() if self._pods else None
-        ports = FeedPorts(
-            pod_manager=self.pod_manager,
-            managers=self._objects.ports(),
-            me=feed,
-            sources=self.shown_sources(),
-            statuses=pods.statuses if pods else None,
-            recorder=recorder,
-            probes=pods.probes if pods else None,
-        )
-        return EventFeed(ports, self._feed_memory)
-
-    def _make_event_recorder(self) -> EventRecorder:
-        return EventRecorder(self.joined.poster if self.joined else None, self._recorder_memory)
-
-    def _make_http_server(self) -> HttpServer:
-        feed, recorder = self._address(EVENT_FEED), self._address(EVENT_RECORDER)
-        pods = self._pods.ports() if self._pods else None
-        backend = EndpointBackend(
-            system=self._system(),
-            pod_manager=self.pod_manager,
-            sources=self.shown_sources(),
-            node_name=self._settings.node_name,
-            configuration=effective_configuration(self._settings),
-            chaos=self._settings.enable_chaos,
-            releases=self._releases,
-            cluster=self.joined.ports() if self.joined else None,
-            objects=self._objects.ports(),
-            feed=feed,
-            recorder=recorder,
-            limits=self._listeners.limits,
-            statuses=pods.statuses if pods else None,
-            lives=pods.lives if pods else None,
-            runtime=pods.runtime if pods else None,
-            runtime_kind=self._settings.runtime.kind if self._settings.runtime else "",
-            containers=pods.containers if pods else None,
-            images=pods.images if pods else None,
-            logs=pods.logs if pods else None,
-            probes=pods.probes if pods else None,
-            answers=pods.answers if pods else None,
-            tokens=pods.tokens if pods else None,
-            volumes=pods.volumes if pods else None,
-            rollouts=pods.rollouts if pods else None,
-            hosts=self._settings.hosts,
-        )
-        shared = self._edges.process
-        loop = shared.server_loop if shared is not None else None
-        return HttpServer(backend, self._listeners, self._console(), loop)
-
-    def _console(self) -> AgentConsole:
-        runtime = self._settings.runtime
-        containers = runtime.containers if runtime is not None else None
-        return AgentConsole(
-            self._system,
-            self._pods.ports().asked if self._pods else None,
-            containers.pod_logs_dir if containers is not None else None,
-        )
-
-
-def _real_url() -> UrlEdges:
-    from sources.http.fetch import HttpFetcher  # noqa: PLC0415  # 8 MB that few agents need
-
-    return UrlEdges(fetcher=HttpFetcher, executor=one_thread)
-
-
-def _static_uids(settings: Settings) -> dict[SourceName, StaticUids]:
-    """Return what static pods keep of a kubelet, where pods run that a kubelet may have started."""
-    runtime = settings.runtime
-    if runtime is None or runtime.containers is None:
-        return {}
-    adopts = runtime.containers.adopts_static_pods
-    return {each: StaticUids(settings.root_dir, each, adopts=adopts) for each in (FILE, HTTP)}
-
-
-def _file_memory(settings: Settings) -> FileMemory:
-    path = settings.static_pod_path
-    kept = settings.root_dir / LAST_GOOD_MANIFESTS
-    return FileMemory(kept=KeptContents(kept, path) if path else None)
+    def note_failed_loops(self, names: frozenset[str]) -> None:
+        """Tell the Node's registrar which loops of the agent fail. In a cluster member alone."""
+        self.agent.port(cluster.NODE_REGISTRAR).tell(LoopsAre(failed=tuple(sorted(names))))

@@ -7,14 +7,17 @@ from typing import Any, Self
 
 from typing_extensions import override
 
+from actors.events.recorder import EVENT_RECORDER
+from actors.node.registrar import NODE_REGISTRAR
 from actors.objects.manager_parts import OBJECT_HOLDERS, SECRET_MANAGER
 from actors.objects.watcher import watcher_rules
 from actors.pod_manager import POD_MANAGER
-from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
+from agent import objects
 from benchmarks.agent import GIVE_UP_AFTER
 from benchmarks.clusters import NAMESPACE, secret_name
 from kernel import ActorSystem, ChildSpec, Key, Port, SupervisorSpec
 from kube.api_connections import ApiConnections
+from kube.calls.actor import API_CALLS
 from kube.credentials.access import Credentials
 from kube.streams.actor import WATCHES, Watches
 from kube.streams.memory import WatchMemory
@@ -35,6 +38,7 @@ from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
 from settings.command_line import parse
 from settings.load import settings_of
+from tests.support.agent.composed import composed, specs_named
 from tests.support.objects.reader import READER, Answer, Read, Reader, ReadMemory
 
 _DEADLINE = Seconds(GIVE_UP_AFTER)
@@ -57,14 +61,18 @@ class Watchers:
         self._watch_memory = WatchMemory()
         flags = parse(["--kubeconfig=none", "--runtime=hollow"])
         settings = settings_of(flags, (), hostname="benchmarks")
-        edges = ObjectEdges(api=self._api_ports)
+        others: dict[Key[Any], Port[Any]] = dict.fromkeys(
+            (POD_MANAGER, API_CALLS, NODE_REGISTRAR, EVENT_RECORDER), _Nobody()
+        )
+        agent = composed(settings, self._address, others)
         rules = replace(watcher_rules(settings.sync_frequency), idle_limit=idle_limit)
-        objects = ObjectTree(settings, self._address, edges, rules)
+        agent.share(objects.watcher_rules, rules)
         watches = ChildSpec(key=WATCHES, factory=self._make_watches)
         self._reads = ReadMemory()
-        self._levels = objects.levels
+        self._levels = agent.objects
         reader = ChildSpec(key=READER, factory=self._make_reader)
-        tree = SupervisorSpec(name="root", children=(watches, *objects.specs(), reader))
+        managers = specs_named(agent, OBJECT_HOLDERS.path, "object-managers")
+        tree = SupervisorSpec(name="root", children=(watches, *managers, reader))
         self._system = ActorSystem(tree)
         self._manager = self._system.address(SECRET_MANAGER)
         self._watches = self._system.address(WATCHES)
@@ -109,10 +117,7 @@ class Watchers:
         return Watches(self._credentials, self._watch_memory, self._connections.streams)
 
     def _address(self, key: Key[Any], /) -> Port[Any]:
-        return _Nobody() if key == POD_MANAGER else self._system.address(key)
-
-    def _api_ports(self) -> ApiPorts:
-        return ApiPorts(calls=_Nobody(), watches=self._watches, node=_Nobody(), events=_Nobody())
+        return self._system.address(key)
 
 
 def _objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:

@@ -14,6 +14,7 @@ from typing_extensions import override
 from messages.port import Port
 
 M = TypeVar("M")
+M_contra = TypeVar("M_contra", contravariant=True)
 
 __all__ = [
     "ActorCrashedError",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-class Key(Generic[M]):
+class Key(Generic[M_contra]):
     """The path of an actor, and how its mailbox coalesces. Two keys of one path are equal.
 
     The path is the actor's name in logs, threads and endpoints: ``source/file``,
@@ -36,7 +37,9 @@ class Key(Generic[M]):
     # No dataclass: one with slots that is frozen cannot be called as Key[M](...).
     __slots__ = ("coalesce", "path")
 
-    def __init__(self, path: str, coalesce: Callable[[M], Hashable | None] | None = None) -> None:
+    def __init__(
+        self, path: str, coalesce: Callable[[M_contra], Hashable | None] | None = None
+    ) -> None:
         """Name an actor.
 
         ``coalesce`` gives a name to a message of which only the newest matters: when two messages with

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from messages.pods import PodUid
 from messages.statuses import PodStatus, StatusesDescribed
-from server import documents
+from server import documents, questions
 from server.answers import Unanswered, answered
 from server.backend import EndpointBackend
 from server.control.console import ContainerConsole
@@ -127,7 +127,9 @@ class Endpoints:
 
     async def pods(self, request: web.Request) -> web.StreamResponse:
         """Return the pods that this node should have, each with its status."""
-        pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
+        pods, statuses = await asyncio.gather(
+            self._backend.ask(questions.PODS), self._backend.ask(questions.STATUSES)
+        )
         asked, now = PodsAsked.of(request.query), self._backend.system.clock.wall()
         pieces = pod_list(answered(pods), _statuses(statuses), now, asked)
         return await streamed_answer(request, pieces, headers=_freshness(statuses))
@@ -135,7 +137,7 @@ class Endpoints:
     async def running_pods(self, request: web.Request) -> web.Response:
         """Return the pods that the runtime runs."""
         runtime, statuses = await asyncio.gather(
-            self._backend.runtime_state(), self._backend.pod_statuses()
+            self._backend.ask(questions.RUNTIME), self._backend.ask(questions.STATUSES)
         )
         if runtime is None:
             raise web.HTTPNotFound(text="this agent runs no pods")
@@ -164,14 +166,14 @@ class Endpoints:
 
     async def _objects_text(self) -> str:
         kinds, watches = await asyncio.gather(
-            self._backend.all_objects(in_detail=True), self._backend.watches()
+            self._backend.all_objects(in_detail=True), self._backend.ask(questions.WATCHES)
         )
         now = self._backend.system.clock.wall()
         return await joined(watchz([answered(kind) for kind in kinds], watches, now))
 
     async def volumez(self, request: web.Request) -> web.StreamResponse:
         """Return the volumes of pods: how each is, and what it shows."""
-        volumes = await self._backend.volume_state(in_detail=True)
+        volumes = await self._backend.ask(questions.VOLUMES, in_detail=True)
         if volumes is None:
             raise web.HTTPNotFound(text="this agent makes no volumes")
         now = self._backend.system.clock.monotonic()
@@ -182,7 +184,9 @@ class Endpoints:
 
     async def probez(self, request: web.Request) -> web.StreamResponse:
         """Return the probes of all pods, what they answered, and why pods are not ready."""
-        statuses, state = await asyncio.gather(self._backend.pod_statuses(), probes(self._backend))
+        statuses, state = await asyncio.gather(
+            self._backend.ask(questions.STATUSES), probes(self._backend)
+        )
         state = state._replace(statuses=_statuses(statuses))
         return await streamed_answer(request, probez(state), headers=_freshness(statuses))
 

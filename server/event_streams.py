@@ -23,6 +23,7 @@ from typing_extensions import override
 from messages.event_feed import DetachReader, EventPieces, FeedTelling, comment
 from messages.port import Port
 from messages.units import Seconds
+from server import questions
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.json_answers import NO
@@ -173,7 +174,9 @@ class EventStreams:
         most = self._backend.limits.readers
         if len(self._readers) >= most:
             raise web.HTTPServiceUnavailable(text=f"there are {most} readers already")
-        reader = EventReader(self._backend.feed, self._backend.timeouts.keep_alive)
+        reader = EventReader(
+            self._backend.answering[questions.ATTACH], self._backend.timeouts.keep_alive
+        )
         self._readers.add(reader)
         self.connections.add(request.protocol)
         try:
@@ -192,8 +195,11 @@ class EventStreams:
     async def _serve(
         self, request: web.Request, response: web.StreamResponse, reader: EventReader
     ) -> web.StreamResponse:
-        attached = await self._backend.attach(
-            reader, wants_state=_wants_state(request), since=_since(request)
+        attached = await self._backend.ask(
+            questions.ATTACH,
+            reader=reader,
+            wants_state=_wants_state(request),
+            since=_since(request),
         )
         if isinstance(attached, Unanswered):
             raise web.HTTPServiceUnavailable(text=f"{attached.name}: {attached.reason}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from server import health
+from server import health, questions
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.health import HealthCheck
@@ -27,7 +27,7 @@ class AgentHealth:
 async def healthiness(backend: EndpointBackend) -> AgentHealth:
     """Return whether the agent's loops are well."""
     answer, tree, runtime = await asyncio.gather(
-        backend.sign_of_life(), backend.summary(), backend.container_runtime()
+        backend.ask(questions.POD), backend.summary(), backend.ask(questions.CONTAINER_RUNTIME)
     )
     checks = [health.answers("pod-manager", answer), health.answers("tree", tree)]
     shown = []
@@ -40,7 +40,9 @@ async def healthiness(backend: EndpointBackend) -> AgentHealth:
 
 async def readiness(backend: EndpointBackend) -> AgentHealth:
     """Return whether any source has listed and pods can start, and the state of each source."""
-    sources, runtime = await asyncio.gather(backend.all_sources(), backend.container_runtime())
+    sources, runtime = await asyncio.gather(
+        backend.all_sources(), backend.ask(questions.CONTAINER_RUNTIME)
+    )
     checks = health.readiness(sources, backend.system.clock.wall())
     of_runtime = health.container_runtime(runtime) if runtime is not None else []
     ok = health.is_ready(checks) and all(check.ok for check in of_runtime)
@@ -55,7 +57,7 @@ async def cluster_checks(backend: EndpointBackend) -> list[HealthCheck]:
     cluster = await backend.cluster_state()
     if cluster is None:
         return []
-    statuses = await backend.pod_statuses()
+    statuses = await backend.ask(questions.STATUSES)
     checks = [health.api_server(cluster)]
     return checks if statuses is None else [*checks, health.pod_statuses(statuses)]
 

@@ -17,7 +17,7 @@ from messages.pod_runtime import RuntimeDescribed
 from messages.statuses import StatusesDescribed
 from messages.tokens import TokensDescribed
 from messages.volume_state import VolumesDescribed
-from server import metrics
+from server import metrics, questions
 from server.answers import answered
 from server.backend import EndpointBackend
 from server.pod_metrics import RunningState
@@ -26,7 +26,9 @@ from server.probe_pages import ProbeState, probe_exposition
 
 async def probes(backend: EndpointBackend) -> ProbeState:
     """Return the probes of all pods, and what they answered. Raises the errors of HTTP."""
-    wanted, answers = await asyncio.gather(backend.probes_wanted(), backend.probe_answers())
+    wanted, answers = await asyncio.gather(
+        backend.ask(questions.PROBES), backend.ask(questions.PROBE_ANSWERS)
+    )
     if wanted is None or answers is None:
         raise web.HTTPNotFound(text="this agent runs no pods")
     return ProbeState(probes=answered(wanted), answers=answered(answers))
@@ -45,12 +47,12 @@ class MetricPages:
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics. Those of an actor that does not answer are missing."""
         (pods, running), sources, tree, cluster, objects, feed = await asyncio.gather(
-            asyncio.gather(self._backend.pods(), self._running()),
+            asyncio.gather(self._backend.ask(questions.PODS), self._running()),
             self._backend.all_sources(),
             self._backend.summary(),
             self._backend.cluster_state(),
             self._backend.all_objects(in_detail=False),
-            self._backend.feed_state(),
+            self._backend.ask(questions.FEED),
         )
         telemetry = self._backend.system.telemetry
         measured = metrics.Measurements(
@@ -88,15 +90,15 @@ class MetricPages:
             volumes,
             hooks,
         ) = await asyncio.gather(
-            backend.pod_statuses(),
-            backend.pod_lives(),
-            backend.runtime_state(),
-            backend.container_runtime(),
-            backend.image_state(),
-            backend.container_logs(),
-            backend.token_state(),
-            backend.volume_state(in_detail=False),
-            backend.change_hooks(),
+            backend.ask(questions.STATUSES),
+            backend.ask(questions.LIVES),
+            backend.ask(questions.RUNTIME),
+            backend.ask(questions.CONTAINER_RUNTIME),
+            backend.ask(questions.IMAGES),
+            backend.ask(questions.LOGS),
+            backend.ask(questions.TOKENS),
+            backend.ask(questions.VOLUMES, in_detail=False),
+            backend.ask(questions.CHANGE_HOOKS),
         )
         return RunningState(
             statuses=statuses if isinstance(statuses, StatusesDescribed) else None,

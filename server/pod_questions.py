@@ -13,6 +13,7 @@ from messages.objects import ObjectDescribed, ObjectId, ObjectState, Origin
 from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
 from messages.units import Timestamp
+from server import questions
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.pod_stories import objects_of, old_variables, pod_story, used_objects, verdicts_on
@@ -37,7 +38,7 @@ async def background_of(
     """Return the background of pods: of all their events, and of those in trouble all else."""
     wanted = frozenset[ObjectId]().union(*map(objects_of, lame := list(troubled)))
     events, trouble, objects = await asyncio.gather(
-        backend.events_of(each.uid for each in pods),
+        backend.ask(questions.EVENTS_OF_PODS, uids=tuple(each.uid for each in pods)),
         runtime_trouble(backend, is_wanted=bool(lame)),
         object_troubles(backend, wanted),
     )
@@ -102,7 +103,7 @@ def _lack(described: ObjectDescribed) -> str:
 
 async def runtime_trouble(backend: EndpointBackend, *, is_wanted: bool = True) -> str:
     """Return why no container can be started; empty if they can, or if that is not wanted."""
-    found = await backend.container_runtime() if is_wanted else None
+    found = await backend.ask(questions.CONTAINER_RUNTIME) if is_wanted else None
     if isinstance(found, Unanswered):
         return f"{found.name}: {found.reason}"
     return found.trouble if found is not None else ""
@@ -119,8 +120,8 @@ async def story_of(
     wanted = objects_of(pod)
     used = frozenset(each for _, each, _ in used_objects(pod, status))
     remembered, volumes, sources, trouble, objects, versions = await asyncio.gather(
-        backend.remembered_of(pod.uid, wanted),
-        backend.volume_state(in_detail=True),
+        backend.ask(questions.POD_EVENTS, uid=pod.uid, objects=wanted),
+        backend.ask(questions.VOLUMES, in_detail=True),
         backend.all_sources(),
         runtime_trouble(backend),
         object_troubles(backend, wanted),

@@ -64,7 +64,7 @@ def _verdicts(directory: Path, flags: tuple[str, ...]) -> dict[str, Any]:
 
 def _rules(flags: tuple[str, ...]) -> Any:
     """Return the rules by which an agent with these flags decodes manifests."""
-    from agent.manifest_rules import manifest_rules, usual_rules  # noqa: PLC0415
+    from agent.validation import manifest_rules, usual_rules  # noqa: PLC0415
     from messages.pods import FILE  # noqa: PLC0415
 
     if not flags:

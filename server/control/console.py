@@ -1,4 +1,4 @@
-"""What people may do with a container, and which instance they mean. ``agent.console`` does it."""
+"""What people may do with a container, and which instance they mean. ``agent.endpoints`` does it."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from aiohttp import web
 from messages.pods import Pod
 from messages.statuses import StatusesDescribed
 from messages.units import Seconds, Timestamp
+from server import questions
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.control.console import (
@@ -118,8 +119,8 @@ class ControlPages:
         return pod, found
 
     async def _pod(self, uid: str) -> tuple[Pod, Mapping[str, Any]]:
-        pods = await self._backend.pods()
-        statuses = await self._backend.pod_statuses()
+        pods = await self._backend.ask(questions.PODS)
+        statuses = await self._backend.ask(questions.STATUSES)
         for answer in (pods, statuses):
             if isinstance(answer, Unanswered):
                 raise web.HTTPServiceUnavailable(text=f"{answer.name}: {answer.reason}")

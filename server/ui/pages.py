@@ -15,7 +15,7 @@ from manifests.times import rfc3339_milli
 from messages.pods import JsonObject, Pod
 from messages.probing import AnswersDescribed, ProbesDescribed
 from messages.statuses import StatusesDescribed
-from server import documents
+from server import documents, questions
 from server.answers import Unanswered, answered
 from server.backend import EndpointBackend
 from server.health import runtime_shown
@@ -91,9 +91,11 @@ class UiPages:
         (health, ready, cluster), sources, pods, statuses, runtimes = await asyncio.gather(
             asyncio.gather(healthiness(backend), readiness(backend), cluster_checks(backend)),
             backend.all_sources(),
-            backend.pods(),
-            backend.pod_statuses(),
-            asyncio.gather(backend.runtime_state(), backend.container_runtime()),
+            backend.ask(questions.PODS),
+            backend.ask(questions.STATUSES),
+            asyncio.gather(
+                backend.ask(questions.RUNTIME), backend.ask(questions.CONTAINER_RUNTIME)
+            ),
         )
         now = backend.system.clock.wall()
         known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
@@ -120,7 +122,9 @@ class UiPages:
     async def pods(self, request: web.Request) -> web.Response:
         """Return a page of the pods that this node should have."""
         asked = _asked(request, pod_table.ORDERS)
-        pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
+        pods, statuses = await asyncio.gather(
+            self._backend.ask(questions.PODS), self._backend.ask(questions.STATUSES)
+        )
         known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
         now = self._backend.system.clock.wall()
         chosen = pod_table.PodsChosen(
@@ -142,10 +146,10 @@ class UiPages:
         """Return one pod with its status, its probes, and what happened to it."""
         uid = request.match_info["uid"]
         pods, statuses, probes, answers = await asyncio.gather(
-            self._backend.pods(),
-            self._backend.pod_statuses(),
-            self._backend.probes_wanted(),
-            self._backend.probe_answers(),
+            self._backend.ask(questions.PODS),
+            self._backend.ask(questions.STATUSES),
+            self._backend.ask(questions.PROBES),
+            self._backend.ask(questions.PROBE_ANSWERS),
         )
         pod = next((each for each in answered(pods).pods if each.uid == uid), None)
         if pod is None:
@@ -180,7 +184,7 @@ class UiPages:
         """Return a page of the Secrets and ConfigMaps that the agent keeps."""
         asked = _asked(request, tables.OBJECT_ORDERS)
         kinds, watches = await asyncio.gather(
-            self._backend.all_objects(in_detail=True), self._backend.watches()
+            self._backend.all_objects(in_detail=True), self._backend.ask(questions.WATCHES)
         )
         now = self._backend.system.clock.wall()
         text = await joined(watchz([answered(kind) for kind in kinds], watches, now))
@@ -193,7 +197,7 @@ class UiPages:
         """Return a page of what happened on the node since the agent started, the newest first."""
         asked = _asked(request, tables.EVENT_ORDERS)
         document = tables.events_page(
-            answered(await self._backend.past_events()),
+            answered(await self._backend.ask(questions.PAST_EVENTS)),
             asked,
             only_troubled="troubled" in request.query,
         )

@@ -30,7 +30,6 @@ from tests.support.apiserver.paths import POD, place_of
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_edges import SERVER, StoreSender, StoreWatches
 from tests.support.kernel.clock import EPOCH
-from tests.support.node.node_stage import MadeUpMachine
 
 NODE: Final = "node1"
 
@@ -159,7 +158,6 @@ class Cluster:
         return ClusterEdges(
             calls=lambda memory: ApiCalls(self.calls, memory, CallRules()),
             watches=lambda memory: StoreWatches(streams, memory),
-            machine=MadeUpMachine(),
         )
 
     def go_away(self) -> None:

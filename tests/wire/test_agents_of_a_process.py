@@ -14,8 +14,7 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from agent.app import Agent
-from agent.edges import Edges
-from agent.process_edges import ProcessEdges
+from agent.edges import Edges, ProcessEdges
 from kernel import EXIT_STOPPED, Port
 from kube.streams.actor import WATCHES
 from messages.units import Seconds

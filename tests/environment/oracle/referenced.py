@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from agent.object_tree import MANAGERS
+from agent.objects import MANAGERS
 from messages.objects import Origin
 from messages.pods import TERMINAL_PHASES, Pod
 from tests.environment.node import Node

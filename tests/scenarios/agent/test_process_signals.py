@@ -16,9 +16,7 @@ import pytest
 from typing_extensions import override
 
 from agent import garbage
-from agent.last_calls import LastCalls
-from agent.process import SAME_STOP, Process, leave
-from agent.signals import HANDLED
+from agent.process import HANDLED, SAME_STOP, LastCalls, Process, leave
 from agent.systemd import Systemd
 from kernel import EXIT_UNCLEAN, ActorSystem, SupervisorSpec
 from messages.units import Seconds

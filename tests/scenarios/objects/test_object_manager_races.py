@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
-from kernel import ChildSpec
+from actors.events.recorder import EVENT_RECORDER
+from actors.node.registrar import NODE_REGISTRAR
+from agent.objects import holder_spec
+from kernel import ChildSpec, Key, Port
+from kube.calls.actor import API_CALLS
+from kube.streams.actor import WATCHES
 from messages.objects import (
     DescribeObjects,
     FollowObjects,
@@ -29,6 +33,7 @@ from messages.objects import (
 )
 from messages.units import Seconds
 from settings.cluster import ChangeDetection
+from tests.support.agent.composed import composed
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.kernel.probe import Probe
 from tests.support.objects.manager_players import needing, secret
@@ -62,17 +67,18 @@ class RealHolders(ManagerStage):
         self.api = FakeApi(as_node="")
         self.api.store.add(DOCUMENT)
         settings = cluster_settings(detection)
-        self._objects = ObjectTree(settings, self.play.port, ObjectEdges(api=self._api_ports))
-        self.level = self._objects.levels[self.kind]
-
-    def _api_ports(self) -> ApiPorts:
-        return ApiPorts(
-            calls=self.api.calls, watches=self.api.watches, node=self.node, events=self.events
-        )
+        others: dict[Key[Any], Port[Any]] = {
+            API_CALLS: self.api.calls,
+            WATCHES: self.api.watches,
+            NODE_REGISTRAR: self.node,
+            EVENT_RECORDER: self.events,
+        }
+        self._agent = composed(settings, self.play.port, others)
+        self.level = self._agent.objects[self.kind]
 
     @override
     def make_spec(self, wanted: ObjectId) -> ChildSpec[Any]:
-        return self.endanger(self._objects.holder_spec(wanted, self._api_ports()))
+        return self.endanger(holder_spec(self._agent, wanted))
 
 
 @contextmanager

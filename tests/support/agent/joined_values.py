@@ -8,8 +8,7 @@ from pathlib import Path
 
 from actors.objects.manager_parts import OBJECT_HOLDERS, SECRET_MANAGER
 from agent.app import Agent
-from agent.edges import Edges
-from agent.process_edges import ProcessEdges
+from agent.edges import Edges, ProcessEdges
 from kernel import StartChild, isolated
 from kube.streams.actor import WATCHES
 from manifests.references.identity import object_of
@@ -38,7 +37,7 @@ class Insider:
         self._system = agent.system
         self._reads = ReadMemory()
         self._reader = agent.system.address(READER)
-        levels = agent._tree._objects.levels
+        levels = agent._tree.agent.objects
         spec = isolated(READER, lambda: Reader(levels, self._reader, self._reads))
         agent.system.address(OBJECT_HOLDERS).tell(StartChild(spec=spec))
 

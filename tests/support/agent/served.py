@@ -38,9 +38,10 @@ from messages.pod_manager import (
 from messages.pods import JsonObject, SourceName
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
+from server import questions
 from server.actor import HTTP_SERVER, HttpServer, Listeners
-from server.answers import ClusterPorts
 from server.backend import EndpointBackend, EventStreamTimeouts
+from server.questions import Question
 from settings.agent import Settings
 from settings.command_line import parse
 from settings.load import settings_of
@@ -73,6 +74,13 @@ QUIET_CLUSTER: Mapping[type, object] = {
     DescribeMirrors: MirrorsDescribed(wanted=0, present=0, troubles={}, create_errors={}),
     DescribeEvents: EventsDescribed(posted=0, dropped={}),
 }
+
+OF_CLUSTER = (
+    questions.CALLS,
+    questions.WATCHES,
+    questions.MIRRORS,
+    questions.POSTED_EVENTS,
+)
 
 
 def _nothing(_message: object) -> None:
@@ -227,27 +235,27 @@ class _StandInActors:
         return FeedPorts(pod_manager=pod_manager, managers=managers, me=me)
 
     def backend(self, system: ActorSystem, configuration: JsonObject) -> EndpointBackend:
-        cluster: Port[Any] = system.address(self._cluster)
-        ports = ClusterPorts(calls=cluster, watches=cluster, mirrors=cluster, events=cluster)
-        feed: Port[Any] = system.address(EVENT_FEED)
-        running: Port[Any] | None = None
+        running: Port[Any] = system.address(self._running)
+        recorder = (questions.PAST_EVENTS, questions.POD_EVENTS, questions.EVENTS_OF_PODS)
+        answering: dict[Question[Any], Port[Any]] = {
+            **dict.fromkeys((questions.PODS, questions.POD), system.address(POD_MANAGER)),
+            **dict.fromkeys((questions.FEED, questions.ATTACH), system.address(EVENT_FEED)),
+            **dict.fromkeys(recorder, running),
+        }
         if self._stand_ins.running is not None:
-            running = system.address(self._running)
+            asked = (questions.STATUSES, questions.LIVES, questions.RUNTIME)
+            answering.update(dict.fromkeys(asked, running))
+        if self._stand_ins.watches:
+            answering.update(dict.fromkeys(OF_CLUSTER, system.address(self._cluster)))
         return EndpointBackend(
             system=system,
-            pod_manager=system.address(POD_MANAGER),
+            answering=answering,
             sources={},
+            objects={kind: system.address(key) for kind, key in self._managers.items()},
             node_name="node1",
             configuration=configuration,
             releases=Releases(),
             chaos=True,
-            cluster=ports if self._stand_ins.watches else None,
-            objects={kind: system.address(key) for kind, key in self._managers.items()},
-            feed=feed,
-            recorder=system.address(self._running),
-            statuses=running,
-            lives=running,
-            runtime=running,
             answer_within=self._stand_ins.answer_within,
             timeouts=self._stand_ins.timeouts,
         )

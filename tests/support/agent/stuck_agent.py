@@ -8,9 +8,8 @@ from typing import NoReturn
 
 from typing_extensions import override
 
-from agent.last_calls import LastCalls
 from agent.logs import configure_logs
-from agent.process import Process, leave
+from agent.process import LastCalls, Process, leave
 from agent.systemd import Systemd
 from kernel import Actor, ActorSystem, ChildSpec, Key, SupervisorSpec
 from messages.units import Seconds

@@ -73,7 +73,7 @@ class Stage:
         """Return the address of ``key``."""
         return self.system.address(key)
 
-    def tell_all(self, key: Key[M], *messages: M) -> None:
+    def tell_all(self, key: Key[Any], *messages: object) -> None:
         """Tell all messages before any is handled, then let everything that follows happen.
 
         On threads some may be handled earlier.

@@ -7,7 +7,7 @@ not touch. Whatever a store may take its time for has happened when ``waits`` re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
@@ -15,11 +15,17 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from typing_extensions import override
+
+from actors.events.recorder import EVENT_RECORDER
+from actors.node.registrar import NODE_REGISTRAR
 from actors.objects.local_files import LOCAL_OBJECTS
-from actors.objects.manager_parts import OBJECT_HOLDERS
+from actors.objects.manager_parts import OBJECT_HOLDERS, ObjectManagerMemory
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree
-from kernel import ChildSpec, Key, Port, Steps, SupervisorSpec
+from agent.objects import MANAGERS
+from kernel import AnySpec, ChildSpec, Key, Port, Steps, SupervisorSpec
+from kube.calls.actor import API_CALLS
+from kube.streams.actor import WATCHES
 from manifests.references.identity import object_of
 from messages.events import PostEvent
 from messages.objects import (
@@ -36,6 +42,7 @@ from messages.objects import (
 from messages.pods import API, FILE, Pod, SourceName
 from messages.sources import Epoch, SourceListed
 from settings.cluster import ChangeDetection
+from tests.support.agent.composed import composed, specs_named
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import PodFields, make_pod
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
@@ -75,6 +82,18 @@ _STRATEGIES: Final = {
 }
 
 
+class Recorder(Port[object]):
+    """Passes on the events that are posted."""
+
+    def __init__(self, events: Port[PostEvent]) -> None:
+        self._events = events
+
+    @override
+    def tell(self, message: object, /) -> None:
+        if isinstance(message, PostEvent):
+            self._events.tell(message)
+
+
 class ObjectWorld:
     """One store, and the other things that are on a node with it."""
 
@@ -84,13 +103,20 @@ class ObjectWorld:
         self.api = FakeApi(as_node="")
         self.source = FILE if store is Store.LOCAL else API
         self._watches = FakeDirectoryWatches()
-        edges = ObjectEdges(api=self._api_ports, keep_watch=self._watches, chance=Random(1))
         flags = (f"--local-objects-dir={path}", f"--file-check-frequency={SCAN}s")
         settings = cluster_settings(_STRATEGIES[store], *flags)
-        self._objects = ObjectTree(settings, self._address, edges)
-        self._reads = ReadMemory()
         self._node = NodeKeeper()
         self.events: Probe[PostEvent] = Probe()
+        others: dict[Key[Any], Port[Any]] = {
+            API_CALLS: self.api.calls,
+            WATCHES: self.api.watches,
+            NODE_REGISTRAR: self._node,
+            EVENT_RECORDER: Recorder(self.events),
+        }
+        self._agent = composed(settings, self._address, others, self._watches)
+        self._agent.chance = Random(1)
+        self._specs = specs_named(self._agent, "objects", "object-managers", LOCAL_OBJECTS.path)
+        self._reads = ReadMemory()
         self._pod_memory = PodMemory()
         self._epochs = dict.fromkeys((FILE, API), 0)
         self.play = Stage(self._tree(), Steps())
@@ -215,11 +241,11 @@ class ObjectWorld:
     @property
     def memories(self) -> list[object]:
         """What outlives crashes of anybody."""
-        managers = self._objects.memory.managers.values()
-        holders = (holder for manager in managers for holder in manager.api.holders.values())
+        actors = [vars(spec.factory())["_memory"] for spec in _children(self._specs)]
+        managers = [each for each in actors if isinstance(each, ObjectManagerMemory)]
+        holders = (holder for each in managers for holder in each.api.holders.values())
         # All lives that a spec starts share one memory.
-        lives = (vars(holder.spec.factory()) for holder in holders)
-        return [self._objects.memory, *(life["_memory"] for life in lives)]
+        return [*actors, *(vars(holder.spec.factory())["_memory"] for holder in holders)]
 
     def check(self) -> None:
         """Fail if an actor crashed by itself."""
@@ -235,28 +261,28 @@ class ObjectWorld:
 
     def _tree(self) -> SupervisorSpec:
         sources = {name: SilentSource() for name in (FILE, API)}
-        local_source = self._objects.local_source()
-        assert local_source is not None
         return replace(
             PATIENT_ROOT,
             children=(
                 ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, self._pod_memory)),
-                *self._objects.specs(),
-                local_source,
+                *self._specs,
                 ChildSpec(key=READER, factory=self._make_reader),
             ),
         )
 
     def _make_reader(self) -> Reader:
-        return Reader(self._objects.levels, self.play.port(READER), self._reads)
+        return Reader(self._agent.objects, self.play.port(READER), self._reads)
 
     def _address(self, key: Key[Any], /) -> Port[Any]:
         return self.play.port(key)
 
-    def _api_ports(self) -> ApiPorts:
-        return ApiPorts(
-            calls=self.api.calls, watches=self.api.watches, node=self._node, events=self.events
-        )
+
+def _children(specs: Iterable[AnySpec]) -> Iterator[ChildSpec[Any]]:
+    for each in specs:
+        if isinstance(each, SupervisorSpec):
+            yield from _children(each.children)
+        elif isinstance(each, ChildSpec):
+            yield each
 
 
 def _describe_objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.log_writer import AT_ONCE, MOST_WAITING, LogWriter
+from agent.logs import AT_ONCE, MOST_WAITING, LogWriter
 from messages.units import Seconds
 from tests.support.kernel.probe import Probe
 from tests.support.patience import PATIENCE, SLOWNESS

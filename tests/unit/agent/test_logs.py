@@ -14,8 +14,7 @@ from typing import Any, TextIO
 import pytest
 import structlog
 
-from agent.log_writer import LogWriter
-from agent.logs import configure_logs
+from agent.logs import LogWriter, configure_logs
 
 
 @pytest.fixture(autouse=True)

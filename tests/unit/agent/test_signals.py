@@ -12,7 +12,7 @@ from types import FrameType
 
 import pytest
 
-from agent.signals import HANDLED, WAKE_UP, Signals
+from agent.process import HANDLED, WAKE_UP, Signals
 from messages.units import Seconds
 
 TAKING_OVER = {"signal", "set_wakeup_fd"}

@@ -1,19 +1,23 @@
-"""Verdicts on manifests, without an agent."""
+"""Verdicts on manifests without an agent, and the rules by which manifests are decoded."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 
-from agent.validation import validate
+from agent.validation import manifest_rules, usual_rules, validate
 from manifests.pod_manifest import ManifestRules
 from messages.pods import FILE
 from settings.command_line import parse
 from settings.errors import StartError, UsageError
 from settings.load import load_settings
 from tests.support.agent.process import manifest
+from tests.support.project.checkout import ROOT
 
 RULES = ManifestRules(node_name="n", source=FILE)
 
@@ -134,3 +138,24 @@ def test_an_empty_path_does_not_start_an_agent() -> None:
 def test_how_to_tell_verdicts_needs_somebody_who_asks_for_them() -> None:
     with pytest.raises(UsageError, match="--output has an effect only with --validate"):
         load_settings(parse(["--output=json"]))
+
+
+def test_without_flags_the_rules_are_those_of_the_settings() -> None:
+    settings = load_settings(parse(()))
+    assert usual_rules(gethostname(), FILE) == manifest_rules(settings, FILE)
+
+
+def test_a_host_name_that_no_node_can_have_is_wrong_usage_in_both_ways() -> None:
+    with pytest.raises(UsageError):
+        usual_rules("not a name", FILE)
+
+
+def test_verdicts_need_neither_settings_nor_actors() -> None:
+    code = (
+        "import sys, agent.validation as rules; from messages.pods import FILE; "
+        "rules.usual_rules('n', FILE); print(*{each.partition('.')[0] for each in sys.modules})"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert set(found.stdout.split()) & {"pydantic", "kernel", "structlog", "aiohttp"} == set()

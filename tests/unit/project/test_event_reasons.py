@@ -31,7 +31,7 @@ POSTERS = {
     "actors/probes/prober.py",
     "actors/cluster/service_keeper.py",
     "actors/volumes/sayings.py",
-    "agent/cri_runtime.py",
+    "agent/containers.py",
     "runtimes/containers/telling.py",
     "runtimes/cri/images/collecting.py",
     "runtimes/cri/images/pulling.py",

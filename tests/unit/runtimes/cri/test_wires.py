@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from google.protobuf.message import Message
 
-from agent.last_calls import LastCalls
+from agent.process import LastCalls
 from runtimes.cri import rpcs
 from runtimes.cri.figures import CallMade
 from runtimes.cri.wire import cri_pb2 as cri

@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import override
 
 from actorlet import NodeReport
-from agent.provider_runtime import first_node
+from agent.runtimes import first_node
 from messages.units import Seconds
 from runtimes.provider.calls import ThreadedCalls
 from tests.support.provider.provider_stage import loaded_of

@@ -1,8 +1,4 @@
-"""Reads the logs of containers and runs commands in them, for whoever may use the control socket.
-
-Logs of real containers are files: they are read on threads that belong to the server's loop. All else is
-asked of whoever runs the containers.
-"""
+"""What people are answered by: the event recorder, the event feed, and the HTTP server with its console."""
 
 from __future__ import annotations
 
@@ -14,10 +10,20 @@ from typing import Final
 
 from typing_extensions import override
 
+from actors.events.feed import EventFeed
+from actors.events.feed_parts import EVENT_FEED, FeedMemory, FeedPorts
+from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
 from actors.logs.answers import attempts, log_reading, logged_pods
 from actors.logs.layout import LoggedPod
 from actors.logs.reading import LogQuery, LogReading
 from actors.logs.records import LogRecord
+from actors.pod_manager import POD_MANAGER
+from actors.pods.status_keeper import STATUS_KEEPER
+from actors.probes.orders import PROBE_KEEPER
+from agent.composition import CONTAINERS, Composition
+from agent.late import cluster
+from agent.objects import object_managers
+from agent.sources import shown_sources
 from kernel import ActorSystem, Port
 from manifests.times import rfc3339_milli
 from messages.container_runtime import (
@@ -32,7 +38,9 @@ from messages.container_runtime import (
     RuntimeFailure,
 )
 from messages.units import Seconds, Timestamp
+from server.actor import HttpServer
 from server.answers import Unanswered, ask
+from server.backend import EndpointBackend
 from server.control.console import (
     CommandEnded,
     ConsoleError,
@@ -41,6 +49,55 @@ from server.control.console import (
     StillRuns,
     not_started,
 )
+from settings.agent import effective_configuration
+from settings.version import Releases
+
+
+def event_recorder(agent: Composition, memory: RecorderMemory) -> EventRecorder:
+    """Return the actor that remembers events for people, and passes them to their poster."""
+    return EventRecorder(agent.port_if_any(cluster.EVENT_POSTER), memory)
+
+
+def event_feed(agent: Composition, memory: FeedMemory) -> EventFeed:
+    """Return the actor that tells readers of ``/events`` what happens."""
+    ports = FeedPorts(
+        pod_manager=agent.port(POD_MANAGER),
+        managers=object_managers(agent),
+        me=agent.port(EVENT_FEED),
+        sources=shown_sources(agent),
+        statuses=agent.port_if_any(STATUS_KEEPER),
+        recorder=agent.port(EVENT_RECORDER),
+        probes=agent.port_if_any(PROBE_KEEPER),
+    )
+    return EventFeed(ports, memory)
+
+
+def http_server(agent: Composition, releases: Releases) -> HttpServer:
+    """Return the actor that answers on the ports and on the control socket."""
+    settings = agent.settings
+    backend = EndpointBackend(
+        system=agent.system(),
+        answering=agent.answering(),
+        sources=shown_sources(agent),
+        objects=object_managers(agent),
+        node_name=settings.node_name,
+        configuration=effective_configuration(settings),
+        chaos=settings.enable_chaos,
+        releases=releases,
+        runtime_kind=agent.runtime.kind,
+        limits=agent.listeners.limits,
+        hosts=settings.hosts,
+    )
+    shared = agent.edges.process
+    loop = shared.server_loop if shared is not None else None
+    return HttpServer(backend, agent.listeners, _console(agent), loop)
+
+
+def _console(agent: Composition) -> AgentConsole:
+    told = agent.runtime.containers
+    logs = told.pod_logs_dir if told is not None else None
+    return AgentConsole(agent.system, agent.port_if_any(CONTAINERS), logs)
+
 
 LOOK_AGAIN: Final = Seconds(0.25)
 """How often it is looked for new lines of a log that is followed."""
