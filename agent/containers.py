@@ -36,12 +36,7 @@ from manifests.requests import Amounts
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pod_runtime import RuntimeNode
 from messages.pods import Pod
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
@@ -239,12 +234,6 @@ def probe_loop(agent: Composition, parts: ProbeParts) -> ProbeLoopOwner:
 
 def pod_runtime(agent: Composition, memory: RuntimeMemory) -> ContainersRuntime:
     """Return the actor that runs pods in containers."""
-    ports = ContainersPorts(
-        containers=agent.port(CRI_CONTAINERS),
-        hooks=agent.port(HOOK_RUNNER),
-        me=agent.port(POD_RUNTIME),
-        events=agent.port(EVENT_RECORDER),
-    )
     bounds, cores = agent.edges.bounds, os.cpu_count() or 1
     options = ContainersOptions(
         longest_backoff=agent.settings.longest_restart_pause,
@@ -252,7 +241,14 @@ def pod_runtime(agent: Composition, memory: RuntimeMemory) -> ContainersRuntime:
         parallel_stops=bounds.stops or STOPS_PER_CORE * cores,
         pods_at_once=bounds.pods,
     )
-    return ContainersRuntime(ports, memory, options)
+    return ContainersRuntime(
+        agent.port(CRI_CONTAINERS),
+        agent.port(HOOK_RUNNER),
+        agent.port(POD_RUNTIME),
+        memory,
+        options,
+        agent.port(EVENT_RECORDER),
+    )
 
 
 def log_keeper(agent: Composition, memory: LogKeeperMemory) -> LogKeeper:

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from actors.node.labels import default_labels
+from actors.node.document import default_labels
 from actors.node.machine import MachineFacts
 from actors.node.resources import NodeResources, allocatable
-from actors.pods.node_view import NodeView
+from actors.pods.node_fit import NodeView
 from messages.units import Seconds
 from settings.agent import Settings
 from settings.resources import NO_LIMIT_OF_PODS

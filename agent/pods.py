@@ -21,7 +21,8 @@ from actors.pods.keeper_parts import (
 )
 from actors.pods.records import POD_RECORD, POD_RECORDS, KeptPod
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
-from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
+from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusPorts
+from actors.pods.status_records import StatusMemory
 from actors.pods.worker.parts import WorkerPorts
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
 from actors.probes.loop_messages import PROBE_LOOP

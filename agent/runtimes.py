@@ -22,19 +22,14 @@ from kernel import Port
 from messages.pod_runtime import RuntimeNode
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.record_file import HOLLOW_RECORDS, HollowRecordFile
 from runtimes.hollow.rules import rules_of
 from runtimes.hollow.saved import SavedPod
-from runtimes.provider.actor import VirtualRuntime
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime
 from runtimes.provider.calls import (
     ProviderCall,
     ProviderCallEnded,
@@ -47,10 +42,9 @@ from runtimes.provider.loading import (
     attached,
     load_provider,
 )
-from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
-from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts
-from runtimes.provider.node_reports import UNTOLD, sound_node
+from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext
 from runtimes.provider.pods import Method
+from runtimes.provider.reports import UNTOLD, sound_node
 from settings.errors import UsageError
 from settings.version import version
 
@@ -89,14 +83,10 @@ def hollow_containers(agent: Composition, memory: HollowMemory) -> HollowContain
 def hollow_runtime(agent: Composition, memory: RuntimeMemory) -> ContainersRuntime:
     """Return the actor that runs pods in hollow containers."""
     containers = agent.port(HOLLOW_CONTAINERS)
-    ports = ContainersPorts(
-        containers=containers,
-        hooks=containers,  # nothing is really run or connected to
-        me=agent.port(POD_RUNTIME),
-        events=agent.port(EVENT_RECORDER),
-    )
+    hooks = containers  # nothing is really run or connected to
     options = ContainersOptions(longest_backoff=agent.settings.longest_restart_pause)
-    return ContainersRuntime(ports, memory, options)
+    me, events = agent.port(POD_RUNTIME), agent.port(EVENT_RECORDER)
+    return ContainersRuntime(containers, hooks, me, memory, options, events)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +95,7 @@ class Provider:
 
     loaded: LoadedProvider
     calls: ProviderCalls
-    memory: VirtualMemory = field(default_factory=VirtualMemory)
+    memory: ProviderMemory = field(default_factory=ProviderMemory)
 
     def node(self) -> RuntimeNode:
         """Return what the class said last of the Node, or what is so of each such one. On any thread."""
@@ -120,8 +110,8 @@ def provider(agent: Composition) -> Provider:
     edges = agent.edges.provider or ProviderEdges(
         load=load_provider, calls=lambda: agent.process.provider_calls
     )
-    memory, calls = VirtualMemory(), edges.calls()
-    context = RuntimeContext(memory, partial(agent.port, VIRTUAL_RUNTIME))
+    memory, calls = ProviderMemory(), edges.calls()
+    context = RuntimeContext(memory, partial(agent.port, PROVIDER_RUNTIME))
     try:
         loaded = attached(edges.load(agent.runtime.provider), context)
     except ProviderLoadError as error:
@@ -158,10 +148,10 @@ def provider_probes(agent: Composition, parts: ProbeParts) -> ProbeLoopOwner:
     return ProbeLoopOwner(ports, parts.memory, parts.make_loop)
 
 
-def provider_runtime(agent: Composition, known: Provider) -> VirtualRuntime:
+def provider_runtime(agent: Composition, known: Provider) -> PodProviderRuntime:
     """Return the actor that has the class run pods."""
-    ports = VirtualPorts(events=agent.port(EVENT_RECORDER), me=agent.port(VIRTUAL_RUNTIME))
-    return VirtualRuntime(known.loaded, known.calls, ports, known.memory, VirtualRules())
+    me, events = agent.port(PROVIDER_RUNTIME), agent.port(EVENT_RECORDER)
+    return PodProviderRuntime(known.loaded, known.calls, me, known.memory, ProviderRules(), events)
 
 
 def first_node(

@@ -36,8 +36,8 @@ from messages.container_runtime import RuntimeFailure
 from messages.pod_runtime import ContainerObserved, RuntimePod
 from messages.pods import API, CONFIG_SOURCE, FILE, HTTP, Pod, PodUid, SourceName
 from messages.units import Timestamp
+from runtimes.containers.contents import newest_instances
 from runtimes.containers.observing import runtime_pod
-from runtimes.containers.situation import newest_instances
 from runtimes.cri.operations.flow import RpcError
 from runtimes.cri.operations.looking import glance, greet
 from runtimes.cri.runtime_socket import RuntimeSocket

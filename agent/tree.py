@@ -23,7 +23,8 @@ from actors.pod_manager import POD_MANAGER, PodMemory
 from actors.pods.keeper_parts import POD_KEEPER, PODS
 from actors.pods.records import POD_RECORDS
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutMemory
-from actors.pods.status_keeper import STATUS_KEEPER, StatusMemory
+from actors.pods.status_keeper import STATUS_KEEPER
+from actors.pods.status_records import StatusMemory
 from actors.probes.keeper import ProbeKeeperMemory
 from actors.probes.loop_messages import PROBE_LOOP
 from actors.probes.orders import PROBE_KEEPER, PROBERS
@@ -46,7 +47,7 @@ from runtimes.containers.actor import POD_RUNTIME
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.record_file import HOLLOW_RECORDS
-from runtimes.provider.messages import VIRTUAL_RUNTIME
+from runtimes.provider.actor import PROVIDER_RUNTIME
 from server import questions
 from server.actor import HTTP_SERVER, Listeners
 from settings.agent import Settings
@@ -204,7 +205,7 @@ ACTORS: Final = Group(
                 answers=(questions.PROBE_ANSWERS,),
             ),
             actor(
-                VIRTUAL_RUNTIME,
+                PROVIDER_RUNTIME,
                 runtimes.provider_runtime,
                 memory=runtimes.provider_memory,
                 answers=(questions.RUNTIME,),

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import NamedTuple
 
-from actors.events.feed import EVENT_FEED
+from actors.events.feed_parts import EVENT_FEED
 from actors.pods.status_keeper import STATUS_KEEPER
 from agent.app import Agent
 from benchmarks.agent import GIVE_UP_AFTER, pause, wait_until

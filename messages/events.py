@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from messages.objects import ObjectFact, ObjectId
-from messages.pods import JsonObject, PodUid
+from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port
 from messages.units import Timestamp
 
@@ -31,6 +31,13 @@ class ObjectReference:
     api_version: str = "v1"
     field_path: str = ""
     """The part of the object that it is about, such as ``spec.containers{main}``; empty for the whole."""
+
+    @classmethod
+    def of_pod(cls, pod: Pod, field_path: str = "") -> ObjectReference:
+        """Return the reference of a pod, or of a part of it."""
+        return cls(
+            kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid, field_path=field_path
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from messages.pods import PodUid
 from messages.port import Port
-from messages.statuses import PodFailure
+from messages.statuses import PodFailure, TimesCounted
 from messages.units import Seconds
 
 
@@ -26,6 +26,11 @@ class PodLife(StrEnum):
     """No container runs. What is left of it is being removed, if it is to go."""
     FINISHED = "finished"
     """Nothing is to be done about it any more."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing of the pod runs, and nothing of it will."""
+        return self in {PodLife.TERMINATED, PodLife.FINISHED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +75,6 @@ OPERATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 """Upper bounds of the times of operations, in seconds: a kubelet's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationTimes:
-    """How long one kind of operation took."""
-
-    buckets: tuple[int, ...]
-    """Operations per bucket of ``OPERATION_BOUNDS``, not cumulated, and in one more bucket above them."""
-    seconds: float
-    """All their times together."""
-
-
 class WorkingPod(NamedTuple):
     """A kind of pod, in a kubelet's words."""
 
@@ -109,7 +104,7 @@ class PodLivesDescribed:
     """How many pods there are of each kind: ``kubelet_working_pods``."""
     orphans: int = 0
     """Pods that only the runtime had, and that were stopped: ``kubelet_orphaned_runtime_pods_total``."""
-    operations: Mapping[str, OperationTimes] | None = None
+    operations: Mapping[str, TimesCounted] | None = None
     """How long it took until what was wished of pods was carried out: ``create``, ``update``, ``kill``."""
 
 

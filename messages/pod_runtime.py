@@ -290,6 +290,8 @@ class RunPod:
     container is created without them, even where they are optional."""
     services: ClusterServices = ()
     """What its containers are told of Services. Empty where the runtime has no use for it."""
+    is_running: bool = False
+    """It is shown as Running, be it that an agent before saw it run."""
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     """By name of the container. A container that is missing has no probes."""
     volumes: Mapping[str, PodVolume] = field(default_factory=dict)

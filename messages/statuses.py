@@ -114,18 +114,6 @@ START_BOUNDS: Final = (
     *(60.0, 120.0, 180.0, 240.0, 300.0, 360.0, 480.0, 600.0, 900.0, 1200.0, 1800.0, 2700.0, 3600.0),
 )
 """Upper bounds of the times that pods take to start, in seconds: a kubelet's, and three below them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTimes:
-    """How long pods took from when the node first saw them until they ran."""
-
-    buckets: tuple[int, ...]
-    """Pods per bucket of ``START_BOUNDS``, not cumulated, and in one more bucket above them."""
-    seconds: float
-    """All their times together."""
-
-
 SLI_BOUNDS: Final = START_BOUNDS[3:]
 """The same without those: exactly a kubelet's."""
 SYNC_BOUNDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0)
@@ -168,7 +156,7 @@ class StatusesDescribed:
     """Failed writes by the kind of failure."""
     deleted: int = 0
     """API objects of deleted pods that were removed."""
-    starts: StartTimes | None = None
+    starts: TimesCounted | None = None
     latencies: StartLatencies | None = None
     syncs: TimesCounted | None = None
     """From a change of a status until the API server had it."""

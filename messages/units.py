@@ -1,11 +1,24 @@
-"""Types of numbers that carry their unit."""
+"""Times: types of numbers that carry their unit, and a moment on both clocks."""
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import NamedTuple, NewType
 
 Seconds = NewType("Seconds", float)
 """A span of time in seconds."""
 
 Timestamp = NewType("Timestamp", float)
 """Seconds since the Unix epoch, UTC."""
+
+
+class Instant(NamedTuple):
+    """One moment on both clocks."""
+
+    monotonic: Seconds
+    """For deadlines."""
+    wall: Timestamp
+    """For people, and for comparing with what others tell."""
+
+    def back_to(self, due: Seconds) -> Instant:
+        """Return the moment ``due``, which has passed."""
+        return Instant(due, Timestamp(self.wall - (self.monotonic - due)))

@@ -14,15 +14,13 @@ from messages.change_hooks import ChangeHooksDescribed
 from messages.container_logs import ContainerLogsDescribed
 from messages.container_runtime_health import ContainerRuntimeDescribed
 from messages.images import ImagesDescribed
-from messages.pod_lives import OPERATION_BOUNDS, OperationTimes, PodLivesDescribed
+from messages.pod_lives import PodLivesDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, RuntimeDescribed
 from messages.pods import TERMINAL_PHASES, Pod, PodPhase, PodUid
 from messages.statuses import (
-    START_BOUNDS,
     PodStatus,
     StartLatencies,
-    StartTimes,
     StatusesDescribed,
     TimesCounted,
 )
@@ -270,12 +268,12 @@ def _is_ready(status: PodStatus) -> bool:
     return any(each.type == "Ready" and each.status == "True" for each in status.conditions)
 
 
-def _start_seconds(starts: StartTimes) -> Metric:
+def _start_seconds(starts: TimesCounted) -> Metric:
     return histogram(
         "kubelet_pod_start_duration_seconds",
         "Time from when the node first saw a pod until it ran.",
         (),
-        {(): TimesCounted(bounds=START_BOUNDS, buckets=starts.buckets, seconds=starts.seconds)},
+        {(): starts},
     )
 
 
@@ -296,15 +294,10 @@ def _latencies(latencies: StartLatencies) -> Iterable[Metric]:
     )
 
 
-def _worker_seconds(operations: Mapping[str, OperationTimes]) -> Metric:
+def _worker_seconds(operations: Mapping[str, TimesCounted]) -> Metric:
     return histogram(
         "kubelet_pod_worker_duration_seconds",
         "Time from when something is wished of a pod until it is carried out.",
         ("operation_type",),
-        {
-            (name,): TimesCounted(
-                bounds=OPERATION_BOUNDS, buckets=times.buckets, seconds=times.seconds
-            )
-            for name, times in operations.items()
-        },
+        {(name,): times for name, times in operations.items()},
     )

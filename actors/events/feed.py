@@ -13,10 +13,9 @@ from typing import Final, assert_never
 
 from typing_extensions import override
 
-from actors.events import lines, present_state
+from actors.events import lines
 from actors.events.feed_parts import (
     ACTORS,
-    EVENT_FEED,
     PODS,
     PROBES,
     STATUSES,
@@ -26,11 +25,11 @@ from actors.events.feed_parts import (
     FeedMessage,
     FeedPorts,
     FeedReader,
+    FeedSubscriptions,
     objects_part,
     verdicts_part,
 )
 from actors.events.feed_readers import FeedReaders
-from actors.events.feed_subscriptions import FeedSubscriptions
 from actors.events.ring import StatePart
 from kernel import PooledActor, Port
 from messages.event_feed import (
@@ -53,8 +52,6 @@ from messages.sources import SourceDescribed, VerdictsMayDiffer
 from messages.statuses import PodStatusChanged, StatusesDescribed
 from messages.units import Seconds
 from messages.volumes import VolumeTroublesAre
-
-__all__ = ["EVENT_FEED", "EventFeed", "FeedMemory", "FeedPorts"]
 
 WHY_RESTARTED: Final = "the event feed was restarted"
 RESTARTED: Final = comment(f"{WHY_RESTARTED}: a change may be missing here")
@@ -234,22 +231,22 @@ class EventFeed(PooledActor[FeedMessage]):
         match answer:
             case PodsDescribed():
                 self._memory.seen.note_all(answer.listed)
-                self._take_part(PODS, lambda: present_state.pods_of(answer))
+                self._take_part(PODS, lambda: lines.pods_of(answer))
             case StatusesDescribed():
                 known = self._memory.seen.by_uid()
-                self._take_part(STATUSES, lambda: present_state.statuses_of(answer, known))
+                self._take_part(STATUSES, lambda: lines.statuses_of(answer, known))
             case ProbesDescribed():
-                self._take_part(PROBES, lambda: present_state.probes_of(answer))
+                self._take_part(PROBES, lambda: lines.probes_of(answer))
             case ObjectsDescribed():
                 part = objects_part(answer.kind)
-                self._take_part(part, lambda: present_state.objects_of(answer))
+                self._take_part(part, lambda: lines.objects_of(answer))
             case SourceDescribed(name=source):
                 part, before = verdicts_part(source), self._memory.verdicts.get(source)
                 self._memory.verdicts[source] = {each.path: each for each in answer.manifests}
                 if before is not None:
-                    changes = present_state.verdict_changes(before, answer)
+                    changes = lines.verdict_changes(before, answer)
                     yield from self._tell_all(part, changes)
-                self._take_part(part, lambda: present_state.verdicts_of(answer))
+                self._take_part(part, lambda: lines.verdicts_of(answer))
             case _:
                 assert_never(answer)
 

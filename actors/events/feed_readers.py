@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from actors.events.feed_parts import FeedMemory, FeedReader, names_of
-from actors.events.present_state import (
+from actors.events.lines import (
     missed,
     state_begins,
     state_is_complete,

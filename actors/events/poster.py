@@ -15,7 +15,6 @@ import structlog
 from typing_extensions import override
 
 from actors.api_calls import NOT_ASKED, api_call
-from actors.events.forbidden import ForbiddenEvents
 from actors.events.series import EventCorrelator, EventSeries, posting
 from kernel import Backoff, Key, OperationsMemory, PooledActor, Port
 from messages.api import ApiFailure, CallApi, FailureKind, Verb
@@ -26,6 +25,9 @@ from messages.units import Seconds
 QUEUE_LEN = 1000
 """How many series may wait to be posted. The oldest one is dropped first."""
 
+MOST_HELD = 100
+"""How many series of one namespace wait while they are forbidden. The oldest are dropped first."""
+
 MAX_ATTEMPTS = 12
 BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(30.0), jitter=Seconds(0.5))
 """Twelve attempts take about four minutes."""
@@ -34,7 +36,6 @@ _TRANSIENT = NOT_ASKED | {FailureKind.CONFLICT}
 """Failures after which a later attempt may work."""
 
 _log = structlog.get_logger("events")
-
 
 EVENT_POSTER = Key[EventsMessage]("events")
 
@@ -186,3 +187,54 @@ class EventPoster(PooledActor[EventsMessage]):
         self._memory.dropped[why] += series.count - series.posted
         series.count = series.posted
         self._waiting.pop(series, None)
+
+
+@dataclass(slots=True)
+class _Namespace:
+    attempts: int = 0
+    series: dict[EventSeries, None] = field(default_factory=dict)
+    """Those that wait, the oldest first."""
+
+
+class ForbiddenEvents:
+    """Events that the API server forbids: they wait, by namespace, until it allows one of them.
+
+    A right is given for a namespace or for all. So one event of each namespace is tried again after pauses,
+    and the others go once it went.
+    """
+
+    def __init__(self) -> None:
+        self._namespaces: dict[str, _Namespace] = {}
+
+    def holds(self, namespace: str) -> bool:
+        """Return whether events of ``namespace`` have to wait."""
+        return namespace in self._namespaces
+
+    def note_refusal(self, namespace: str) -> int:
+        """Note that an event was forbidden; return how many were in a row."""
+        held = self._namespaces.setdefault(namespace, _Namespace())
+        held.attempts += 1
+        return held.attempts
+
+    def hold(self, series: EventSeries) -> EventSeries | None:
+        """Have ``series`` wait. Return the one that has to go for it, if there are too many."""
+        held = self._namespaces[series.namespace].series
+        held.setdefault(series)
+        if len(held) <= MOST_HELD:
+            return None
+        oldest = next(iter(held))
+        del held[oldest]
+        return oldest
+
+    def probe(self, namespace: str) -> EventSeries | None:
+        """Take the event that is tried next."""
+        held = self._namespaces[namespace].series
+        series = next(iter(held), None)
+        if series is not None:
+            del held[series]
+        return series
+
+    def release(self, namespace: str) -> list[EventSeries]:
+        """Return what waited in ``namespace``: events may be posted there, or it is gone."""
+        held = self._namespaces.pop(namespace, None)
+        return [] if held is None else [*held.series]

@@ -1,4 +1,4 @@
-"""What MirrorKeeper knows of each name: its static pod, its mirrors, and what the watch has yet to show.
+"""What MirrorKeeper knows of each name: its static pod, its mirrors, their pace, and what the watch lacks.
 
 There are two channels. The watch, through PodManager, is complete but late. Answers to the keeper's own
 calls are exact and ahead of the watch. So an answer counts until the watch has caught up. A mirror that
@@ -14,8 +14,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from actors.mirrors.plan import CREATION_LIMIT
-from actors.mirrors.pod import can_be_shown, is_mirror_of_node
+from actors.mirrors.plan import (
+    CREATION_LIMIT,
+    CREATION_WINDOW,
+    CreateMirror,
+    DeleteMirror,
+    creation_delay,
+    edit_delay,
+    is_replacement,
+)
+from actors.mirrors.pod import can_be_shown, is_mirror_of_node, version_of
 from kernel import Timer
 from messages.changes import Op, PodChange
 from messages.pods import FullName, Pod, PodUid, SourceName
@@ -23,6 +31,12 @@ from messages.units import Seconds, Timestamp
 
 _GONE_LEN = 8
 """How many gone UIDs of one name are remembered: more than a watch is ever behind."""
+
+EDITED = "its manifest changes again and again: this version is shown at"
+DELETED = (
+    f"it was made {CREATION_LIMIT} times within {CREATION_WINDOW:g} s, since somebody deletes or changes "
+    "it: it is made again at"
+)
 
 Touched: TypeAlias = dict[FullName, bool]
 """Names of which something changed; True if it is their static pod, or whoever else had the name went."""
@@ -257,3 +271,59 @@ class MirrorIndex:
             record.static = None
         touched[full_name] = touched.get(full_name, False) or is_static
         return record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """A step has to wait, and why. The sentence ends before the moment at which the wait ends."""
+
+    delay: Seconds
+    sentence: str
+
+
+def pace(record: MirrorRecord, step: CreateMirror | DeleteMirror, now: Seconds) -> Pause | None:
+    """Return how long ``step`` has to wait. Return None if it is to be made now, and note that it is.
+
+    Somebody who edits a manifest has the last version shown soon, and the old mirror stays in its place while
+    edits go on. Somebody who deletes a mirror again and again, or writes over it, has it made again a few
+    times, and then after pauses.
+    """
+    if isinstance(step, CreateMirror):
+        return _pace_creation(record, step.static, now)
+    static = record.static
+    if static is None or not is_replacement(record.mirrors.values(), static):
+        return None
+    if record.version_made == version_of(static):
+        return None  # nobody edited the manifest: its next creation is limited
+    pause = _pace_edit(record, now)
+    if pause is None:
+        record.version_made = (
+            None  # the deletion is a part of showing the edit, and so is the creation
+        )
+    return pause
+
+
+def _pace_creation(record: MirrorRecord, static: Pod, now: Seconds) -> Pause | None:
+    version = version_of(static)
+    pause = None
+    if record.version_made is None:
+        if not record.creations:
+            record.creations.append(now)
+    elif record.version_made != version:
+        pause = _pace_edit(record, now)
+    else:
+        delay = creation_delay(record.creations, now)
+        if delay:
+            return Pause(delay=delay, sentence=DELETED)
+        record.creations.append(now)
+    if pause is None:
+        record.version_made = version
+    return pause
+
+
+def _pace_edit(record: MirrorRecord, now: Seconds) -> Pause | None:
+    delay = edit_delay(record.edit_shown, now)
+    if delay:
+        return Pause(delay=delay, sentence=EDITED)
+    record.edit_shown = now
+    return None

@@ -18,8 +18,7 @@ from typing_extensions import override
 
 from actors.api_calls import OUTAGE_BACKOFF, ApiOutage, api_call, is_outage, pause
 from actors.mirrors.answers import RetryLater, learn
-from actors.mirrors.index import MirrorIndex, MirrorRecord, Touched
-from actors.mirrors.pacing import pace
+from actors.mirrors.index import MirrorIndex, MirrorRecord, Touched, pace
 from actors.mirrors.plan import (
     SOURCES_WITHIN,
     Ask,

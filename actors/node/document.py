@@ -13,10 +13,10 @@ from actors.node.conditions import (
     condition_documents,
     conditions_differ,
 )
-from actors.node.labels import default_labels, label_patch
 from actors.node.machine import MachineFacts
 from actors.node.resources import HUGEPAGES, allocatable, capacity, written
 from actors.node.rules import NodeRules
+from manifests.names import label_value
 from manifests.quantities import amount, is_quantity
 from manifests.requests import STORAGE, is_extended
 from messages.api import ApiRequest, Patch, Verb
@@ -32,6 +32,7 @@ ATTACH_DETACH = "volumes.kubernetes.io/controller-managed-attach-detach"
 """Says that a controller attaches the Node's volumes. Without it the controller leaves them to the node."""
 OUR_ANNOTATIONS = (ATTACH_DETACH,)
 """The agent's own annotations. All others are left alone."""
+HOSTNAME_LABEL = "kubernetes.io/hostname"
 VOLUMES_IN_USE = "volumesInUse"
 """The field of the status by which a controller knows which disks it must not detach from the machine."""
 
@@ -254,3 +255,21 @@ def _our_addresses(
     if any(each["type"] == INTERNAL_IP for each in wanted):
         return wanted
     return [*(each for each in present if each.get("type") == INTERNAL_IP), *wanted]
+
+
+def default_labels(hostname: str, architecture: str) -> dict[str, str]:
+    """Return the labels of every Node.
+
+    The ``beta`` labels are deprecated since 1.14, but kubelets still set them and node selectors still
+    ask for them. A host name that is no valid label value is left out: the API server would refuse the
+    Node with it.
+    """
+    machine = {"kubernetes.io/os": "linux", "kubernetes.io/arch": architecture}
+    beta = {f"beta.{key}": value for key, value in machine.items()}
+    name = {} if label_value(hostname) else {HOSTNAME_LABEL: hostname}
+    return {**beta, **machine, **name}
+
+
+def label_patch(present: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of ``wanted`` that are missing or different in ``present``."""
+    return {key: value for key, value in wanted.items() if present.get(key) != value}

@@ -1,11 +1,21 @@
-"""The followers of the Node and of its registrar: who they are, and what they were told."""
+"""The followers of the Node and of its registrar: who they are, what they are told, and what is news."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from actors.node.facts import is_news
-from messages.node import FollowNode, FollowRegistrar, NodeFact, RegistrarLives
+from actors.node.observed import uid_of
+from manifests.requests import is_extended
+from messages.node import (
+    FollowNode,
+    FollowRegistrar,
+    NodeFact,
+    NodeIs,
+    NodeIsGone,
+    NodeUid,
+    RegistrarLives,
+)
+from messages.pods import JsonObject
 from messages.port import Port
 from messages.units import Seconds
 
@@ -64,3 +74,42 @@ class Followers:
         """Tell the followers of the registrar that it lives."""
         for follower in self._memory.of_registrar:
             follower.tell(self._sign_of_life)
+
+
+def fact_of(name: str, node: JsonObject | None, refusal: str = "") -> NodeFact:
+    """Return the fact about the Node called ``name``. ``node`` is None if there is no such Node.
+
+    ``refusal`` says why a Node that exists is left alone, if it is.
+    """
+    if node is None or refusal:
+        return NodeIsGone(name=name, reason=refusal)
+    return NodeIs(
+        name=name,
+        uid=NodeUid(uid_of(node)),
+        is_deleting=bool(node.get("metadata", {}).get("deletionTimestamp")),
+        document=node,
+    )
+
+
+def is_news(fact: NodeFact, told: NodeFact | None) -> bool:
+    """Return whether ``fact`` differs from ``told`` in more than status and version.
+
+    Each report of the agent changes these two, and followers need not hear of them. But extended resources
+    are counted by others, and decide which pods are taken.
+    """
+    return _substance(fact) != _substance(told)
+
+
+def _substance(fact: NodeFact | None) -> object:
+    if not isinstance(fact, NodeIs):
+        return fact
+    metadata = fact.document.get("metadata", {})
+    allocatable = (fact.document.get("status") or {}).get("allocatable") or {}
+    return (
+        fact.uid,
+        fact.is_deleting,
+        metadata.get("labels") or {},
+        metadata.get("annotations") or {},
+        fact.document.get("spec") or {},
+        {name: amount for name, amount in allocatable.items() if is_extended(name)},
+    )

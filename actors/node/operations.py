@@ -16,7 +16,6 @@ from actors.node import document
 from actors.node.conditions import NodeCondition
 from actors.node.machine import MachineFacts
 from actors.node.observed import ObservedNode, uid_of
-from actors.node.ownership import is_owned, refusal
 from actors.node.rules import NodeRules, jittered
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
@@ -83,10 +82,10 @@ class NodeOperations:
         node = self.observed.node
         if node is None:
             return ""
-        if is_owned(self.rules, node):
+        if _is_owned(self.rules, node):
             self.takeover.owned = uid_of(node)
         if uid_of(node) != self.takeover.owned:
-            return refusal(self.rules)
+            return _refusal(self.rules)
         self._note_volumes(node)
         return ""
 
@@ -191,3 +190,24 @@ class NodeOperations:
             return document.report(self.rules, node, status, self.found, wall)
         self.takeover.cleared = self._clears
         return None
+
+
+def _is_owned(rules: NodeRules, node: JsonObject) -> bool:
+    """Return whether ``node`` says that it belongs to agents such as this one.
+
+    The Node of a real machine must not be marked as ready by an agent whose pods only seem to run.
+    """
+    if rules.own_label is None:
+        return True
+    key, value = rules.own_label
+    labels = node.get("metadata", {}).get("labels") or {}
+    return bool(labels.get(key) == value)
+
+
+def _refusal(rules: NodeRules) -> str:
+    """Return why a Node that is not owned is left alone, for people."""
+    key, value = rules.own_label or ("", "")
+    return (
+        f"the Node {rules.name} exists and has no label {key}={value}, so it is left alone: choose another "
+        "name with --hostname-override, or take it over with --force-hollow"
+    )

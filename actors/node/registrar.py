@@ -22,8 +22,7 @@ from actors.node.conditions import (
     pressures,
     with_troubles,
 )
-from actors.node.facts import fact_of
-from actors.node.followers import Followers, FollowersMemory
+from actors.node.followers import Followers, FollowersMemory, fact_of
 from actors.node.machine import Machine
 from actors.node.observed import uid_of
 from actors.node.operations import NodeOperation, NodeOperations, NodeTakeover

@@ -14,13 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, assert_never
 
 from typing_extensions import override
 
 from actors.objects.holders import ManagedObjects, ObjectHolders, set_unheld
 from kernel import ChildSpec, DynamicMessage, Key, Port, StartChild, StopChild, Timer
 from messages.holders import (
+    HolderBegan,
+    HolderDone,
+    HolderIdle,
     HolderIs,
     HolderMessage,
     Mark,
@@ -44,11 +47,6 @@ class HolderFactory:
     address: Callable[[Key[Any]], Port[HolderMessage]]
     tells_changes: bool = True
     """Whether its holders ever tell of changes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoppedHoldersEnded:
-    """Timer: holders that were stopped a while ago have ended by now."""
 
 
 @dataclass(slots=True)
@@ -95,13 +93,13 @@ class ApiHolders(ObjectHolders):
         self,
         factory: HolderFactory,
         supervisor: Port[DynamicMessage],
-        after: Callable[[Seconds, StoppedHoldersEnded], Timer],
+        later: Callable[[Seconds, Callable[[], None]], Timer],
         objects: ManagedObjects,
         memory: ApiHoldersMemory,
     ) -> None:
         self._factory = factory
         self._supervisor = supervisor
-        self._after = after
+        self._later = later
         self._objects = objects
         self._memory = memory
         self._forgetting: Timer | None = None
@@ -135,7 +133,23 @@ class ApiHolders(ObjectHolders):
             holder.told = references
             self._tell(holder, references)
 
-    def note_done(self, wanted: ObjectId, newest: Mark, references: ReferencesAre) -> None:
+    def note_holder(
+        self,
+        message: HolderDone | HolderBegan | HolderIdle,
+        needs: Callable[[ObjectId], ReferencesAre],
+    ) -> None:
+        """Take what a holder told of itself; ``needs`` says who needs its object."""
+        match message:
+            case HolderDone(object=wanted, newest=newest):
+                self._note_done(wanted, newest, needs(wanted))
+            case HolderBegan(object=wanted):
+                self._repeat(wanted)
+            case HolderIdle(object=wanted, number=number):
+                self._note_idle(wanted, number)
+            case _:
+                assert_never(message)
+
+    def _note_done(self, wanted: ObjectId, newest: Mark, references: ReferencesAre) -> None:
         """Stop a holder that has let go, unless there are ``references`` to its object again.
 
         ``newest`` identifies the release being answered; older ones are ignored.
@@ -153,13 +167,13 @@ class ApiHolders(ObjectHolders):
             del self._memory.holders[wanted]
             set_unheld(self._objects, wanted, references.wanted)
 
-    def repeat(self, wanted: ObjectId) -> None:
+    def _repeat(self, wanted: ObjectId) -> None:
         """Tell a holder again what it was told last."""
         holder = self._memory.holders.get(wanted)
         if holder is not None:
             self._tell(holder, holder.told)
 
-    def note_idle(self, wanted: ObjectId, number: int) -> None:
+    def _note_idle(self, wanted: ObjectId, number: int) -> None:
         """Ask a holder that says that it is idle; stop it if that answers the last thing that it was told.
 
         Any other answer is outdated: whatever was told after the question makes the holder say anew when
@@ -184,7 +198,7 @@ class ApiHolders(ObjectHolders):
                 self._tell(holder, holder.told)
             self._tell(holder, used)
 
-    def forget_stopped(self) -> None:
+    def _forget_stopped(self) -> None:
         """Forget the holders that have ended since they were stopped."""
         self._memory.stopped_before, self._memory.stopped = self._memory.stopped, {}
         self._forgetting = None
@@ -232,4 +246,4 @@ class ApiHolders(ObjectHolders):
         """Set one timer for the specs of all stopped holders: two would forget some too early."""
         memory = self._memory
         if self._forgetting is None and (memory.stopped or memory.stopped_before):
-            self._forgetting = self._after(STOPPED_WITHIN, StoppedHoldersEnded())
+            self._forgetting = self._later(STOPPED_WITHIN, self._forget_stopped)

@@ -151,6 +151,10 @@ class LocalHolder(ObjectHolders):
         return HolderIs(described=unheld(wanted, listed))
 
 
+NO_FILES: Final = "static pods read files of --local-objects-dir, and this node has none"
+NO_API_SERVER: Final = "this node belongs to no API server"
+
+
 class NoHolders(ObjectHolders):
     """Nobody can hold objects of this origin: followers of each are told the same."""
 

@@ -17,10 +17,10 @@ from typing import Final, TypeAlias, assert_never
 from typing_extensions import override
 
 from actors.objects.holders import set_unheld
-from actors.objects.local_admission import admit
 from actors.objects.local_knowledge import (
     KnownLocalObject,
     Outage,
+    admit,
     described,
     held_object,
     known_objects,

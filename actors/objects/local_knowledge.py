@@ -1,4 +1,4 @@
-"""What is known of local objects, and what is told of that, as pure functions of the state of the files.
+"""Which files of local objects are accepted, what is known of the objects, and what is told of that. Pure.
 
 If the file of an object breaks, or its directory cannot be listed any more, the last known object is kept,
 and is stale from then on.
@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from files.looking.found import Entry
 from files.verdicts.state import FileRecord, FileState
 from manifests.objects.local import LocalObject, display_name
-from manifests.objects.values import fingerprint
+from manifests.objects.values import changed_keys, fingerprint
 from manifests.refusals import Refused
-from manifests.texts import printable
+from manifests.texts import printable, quoted
 from messages.holders import NO_MARK, HolderIs, LocalObjectsListed, Mark
 from messages.objects import (
     HeldObject,
@@ -29,9 +30,10 @@ from messages.objects import (
     ObjectId,
     ObjectKind,
     ObjectState,
+    ObjectValue,
     ReadVerdict,
 )
-from messages.sources import Verdict
+from messages.sources import RejectReason, Verdict
 from messages.units import Timestamp
 from stores.objects.changes import object_change
 from stores.objects.last_known import LastKnown, Moment
@@ -208,3 +210,34 @@ def _changed(
     return object_change(
         object_id, old.known.value if old else None, new.known.value if new else None
     )
+
+
+def admit(
+    entry: Entry, described: LocalObject, before: LocalObject | None
+) -> LocalObject | Refused:
+    """Return the object that a usable file describes, or why the file is refused.
+
+    Others may neither read nor write the file of a Secret. An immutable object cannot change until its file
+    is removed, or until another file takes its place in the order of names.
+    """
+    refusal = ""
+    if described.object.kind is ObjectKind.SECRET and entry.is_open_to_others:
+        refusal = "the file of this Secret is open to others: chmod o-rwx the file"
+    elif before is not None and before.object == described.object and before.value.immutable:
+        refusal = _tampering(before.value, described.value)
+    if refusal:
+        name = described.display_name
+        return Refused(code=RejectReason.INVALID, reason=refusal, pod=name)
+    written = entry.signature.modified_ns if entry.signature is not None else 0
+    return described if described.written else replace(described, written=written)
+
+
+def _tampering(before: ObjectValue, after: ObjectValue) -> str:
+    """Return why ``after`` cannot replace the immutable ``before``; empty if it can."""
+    changed = [quoted(key) for key in changed_keys(before, after)]
+    changed += ["immutable"] if not after.immutable else []
+    changed += ["type"] if before.type != after.type else []
+    if not changed:
+        return ""
+    what = f"{', '.join(changed[:3])}{' and others' if len(changed) > 3 else ''}"
+    return f"it is immutable, and {what} changed: remove the file first, then write it anew"

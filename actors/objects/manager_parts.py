@@ -6,10 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from actors.objects.api_holders import ApiHoldersMemory, StoppedHoldersEnded
+from actors.objects.api_holders import ApiHoldersMemory
 from actors.objects.holders import LocalHolderMemory, ManagedObjects
 from actors.objects.notices import NoticeMemory, SayDue
-from actors.objects.unhurried import PortionDue
 from kernel import DynamicMessage, Key, KeyFollowed, Port
 from messages.events import PostEvent
 from messages.holders import HolderFact, HolderIs, LocalHolderFact, LocalHolderMessage
@@ -42,8 +41,6 @@ ObjectManagerOwnMessage: TypeAlias = (
     | HolderFact
     | LocalHolderFact
     | NodeFact
-    | StoppedHoldersEnded
-    | PortionDue
     | SayDue
 )
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from actors.pods.node_fit import (
+    NodeView,
     affinity_misfit,
     os_misfit,
     predicate_failure,
     size_misfit,
     taint_misfit,
 )
-from actors.pods.node_view import NodeView
 from actors.pods.preemption import Candidate, is_ever_preemptable, victims
 from manifests.priorities import is_critical
 from manifests.requests import (

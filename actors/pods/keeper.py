@@ -1,6 +1,6 @@
 """PodKeeper: owns which pods have workers on this node.
 
-Who runs and who does not is decided in ``roster.py``, and done in ``worker_launcher.py``. This file
+Who runs and who does not is decided in ``roster.py``, and done in ``launcher.py``. This file
 is the actor around both: the facts that it hears, in portions, and when it asks the runtime what it has.
 """
 
@@ -12,21 +12,18 @@ from typing import Final, assert_never
 from typing_extensions import override
 
 from actors.pods.keeper_parts import (
-    POD_KEEPER,
-    PODS,
     NextPortion,
     PodKeeperMemory,
     PodKeeperMessage,
     PodKeeperPorts,
-    keeper_memory,
 )
 from actors.pods.keeper_work import KeeperWork
 from actors.pods.launcher import WorkerLauncher
-from actors.pods.node_view import view_of
+from actors.pods.node_fit import view_of
 from actors.pods.orders import LifeIs, WorkerGone
-from actors.pods.pod_records import life_of, working_pods
 from actors.pods.records import KeptPod
 from actors.pods.roster import PodRoster
+from actors.pods.roster_state import life_of, working_pods
 from files.record_keeper import ReadRecords, RecordsAre
 from kernel import PooledActor
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
@@ -41,16 +38,6 @@ from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pod_runtime import ListRuntimePods, PodsObserved
 from messages.pods import PodUid
 from messages.units import Seconds
-
-__all__ = [
-    "PODS",
-    "POD_KEEPER",
-    "PodKeeper",
-    "PodKeeperMemory",
-    "PodKeeperMessage",
-    "PodKeeperPorts",
-    "keeper_memory",
-]
 
 LIST_EVERY: Final = Seconds(60.0)
 """Between two questions to the runtime for pods that nobody knows."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from actors.pods.admission import Admission
-from actors.pods.launching import WINDOW, Launch
-from actors.pods.node_view import NodeView
+from actors.pods.node_fit import NodeView
 from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.records import KeptPod, KeptPodsAre, PodRecordsMessage
-from actors.pods.roster_steps import RosterMemory
-from actors.pods.work_times import WorkTimes
+from actors.pods.roster_state import Launch, RosterMemory
+from actors.pods.times import WorkTimes
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from kernel import Address, DynamicMessage, Key, Port
 from messages.node import FollowNode, NodeFact
@@ -22,6 +21,9 @@ from messages.pod_manager import PodFact, Subscribe
 from messages.pod_runtime import ListRuntimePods, PodsObserved
 from messages.pods import PodUid, SourceName
 from messages.statuses import ForgetPodStatus, PodStatusIs
+
+WINDOW: Final = 64
+"""Starts and stops of workers that may be under way at a time."""
 
 
 @dataclass(frozen=True, slots=True)

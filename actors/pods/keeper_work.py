@@ -6,12 +6,11 @@ A part of the keeper, for one life of it. Each piece of work is an iterator that
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import structlog
 
-from actors.pods.creation_order import by_creation
 from actors.pods.keeper_parts import PodKeeperMemory, PodKeeperPorts
 from actors.pods.launcher import WorkerLauncher
 from actors.pods.orders import CommandAgain, worker_key
@@ -94,7 +93,7 @@ class KeeperWork:
             for uid in self._roster.missing_of(source, listing.pods):
                 self._roster.remove_pod(uid, source)
                 yield
-        for pod in by_creation(listing.pods):
+        for pod in _by_creation(listing.pods):
             self._list(pod)
             yield
         if not listing.is_provisional:
@@ -110,7 +109,7 @@ class KeeperWork:
                 yield
         others = [change for change in changed.changes if change.op is not Op.REMOVE]
         statuses = {change.pod.uid for change in others if change.op is Op.RECONCILE}
-        for pod in by_creation(change.pod for change in others):
+        for pod in _by_creation(change.pod for change in others):
             self._list(pod, is_status_alone=pod.uid in statuses)
             yield
 
@@ -179,3 +178,13 @@ class KeeperWork:
         for uid, record in tuple(self._memory.roster.records.items()):
             self._launcher.tell_status(uid, record)
             yield
+
+
+def _by_creation(pods: Iterable[Pod]) -> list[Pod]:
+    """Return ``pods`` from the oldest to the newest. Those without a moment come first, as they are."""
+    return sorted(pods, key=_created)
+
+
+def _created(pod: Pod) -> str:
+    moment = (pod.document.get("metadata") or {}).get("creationTimestamp")
+    return moment if isinstance(moment, str) else ""

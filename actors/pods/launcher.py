@@ -1,22 +1,24 @@
 """Does what the roster of pods has decided: starts and stops workers, and tells what is to be told.
 
-A part of the keeper of pods. At most ``launching.WINDOW`` workers are being started or stopped at a time.
+A part of the keeper of pods. At most ``WINDOW`` workers are being started or stopped at a time.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final, assert_never
 
 import structlog
 
 from actors.pods.keeper_parts import PodKeeperMemory, PodKeeperPorts
-from actors.pods.launching import Launch, LaunchWindow
 from actors.pods.orders import RepeatStatus, worker_key
-from actors.pods.pod_events import pod_event
-from actors.pods.pod_records import (
+from actors.pods.roster import PodRoster
+from actors.pods.roster_state import (
     AnswerKiller,
     ForgetStatus,
+    Launch,
     PodRecord,
     PostWarning,
     RecordStage,
@@ -26,9 +28,9 @@ from actors.pods.pod_records import (
     TellRefusal,
     TellWish,
 )
-from actors.pods.roster import PodRoster
-from actors.pods.work_times import Operation
+from actors.pods.times import Operation
 from actors.pods.worker.actor import PodWorker
+from actors.pods.worker.news import pod_event
 from actors.pods.worker.parts import WorkerMemory
 from files.record_keeper import KeepRecords
 from kernel import PooledActor, StartChild, StopChild, isolated
@@ -44,6 +46,45 @@ REPORT_WITHIN: Final = Seconds(5.0)
 """How long the reports of workers that are under way are waited for."""
 
 _log = structlog.get_logger("pods")
+
+
+class LaunchWindow:
+    """Starts and stops of workers that wait, and those that are under way.
+
+    Ten thousand starts at once keep the control thread from everything else for half a second. So a start or
+    a stop counts as under way until the worker has reported that it is up, or gone.
+    """
+
+    def __init__(self, waiting: deque[Launch], limit: int) -> None:
+        """Launch what stands in ``waiting``, which outlives the one who launches."""
+        self._limit = limit
+        self._waiting = waiting
+        self._under_way: dict[Launch, None] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is under way."""
+        return bool(self._under_way)
+
+    def add(self, launch: Launch) -> None:
+        """Have ``launch`` done after all that wait already."""
+        self._waiting.append(launch)
+
+    def take(self) -> Iterator[Launch]:
+        """Yield what is to be done now. It is under way from here on, and waits until it is done."""
+        while self._waiting and len(self._under_way) < self._limit:
+            launch = self._waiting[0]
+            self._under_way[launch] = None
+            yield launch
+            self._waiting.popleft()
+
+    def note(self, launch: Launch) -> None:
+        """Note that ``launch`` was reported, or came to nothing. May repeat."""
+        self._under_way.pop(launch, None)
+
+    def give_up(self) -> None:
+        """Wait no longer for what is under way: whoever should report it may have crashed."""
+        self._under_way.clear()
 
 
 class WorkerLauncher:
@@ -77,11 +118,11 @@ class WorkerLauncher:
 
     def note_up(self, uid: PodUid) -> None:
         """Note that a worker has reported."""
-        self._window.note(Launch(uid, is_start=True))
+        self._window.note(StartWorker(uid))
 
     def note_gone(self, uid: PodUid) -> None:
         """Note that a worker has stopped."""
-        self._window.note(Launch(uid, is_start=False))
+        self._window.note(StopWorker(uid))
 
     def _give_up(self) -> None:
         """Wait no longer for workers that have not reported."""
@@ -90,8 +131,8 @@ class WorkerLauncher:
 
     def _do(self, effect: RosterEffect) -> None:
         match effect:
-            case StartWorker(uid) | StopWorker(uid):
-                self._window.add(Launch(uid, isinstance(effect, StartWorker)))
+            case StartWorker() | StopWorker():
+                self._window.add(effect)
             case TellWish(uid):
                 self._tell_wish(uid)
             case TellRefusal():
@@ -121,7 +162,7 @@ class WorkerLauncher:
 
     def _launch(self, launch: Launch) -> None:
         uid = launch.uid
-        if not launch.is_start:
+        if isinstance(launch, StopWorker):
             self._forget_memory(uid)
             self._ports.workers.tell(StopChild(path=worker_key(uid).path))
             return

@@ -29,6 +29,11 @@ LEAST_GRACE: Final = Seconds(1.0)
 """What a pod that only the runtime knows gets if nothing is written at it, and every pod gets at least."""
 DEFAULT_GRACE: Final = Seconds(30.0)
 """For a pod that says nothing, as the API server would have set it."""
+OVERDUE: Final = PodFailure(
+    reason="DeadlineExceeded",
+    message="Pod was active on the node longer than the specified deadline",
+)
+"""The failure of a pod that was active for longer than ``activeDeadlineSeconds``."""
 
 
 class LifeEvent(StrEnum):
@@ -102,7 +107,7 @@ class Life:
     @property
     def is_stopped(self) -> bool:
         """Whether nothing of it runs, and nothing of it will."""
-        return self.stage in {PodLife.TERMINATED, PodLife.FINISHED}
+        return self.stage.is_stopped
 
     def note(self, event: LifeEvent) -> None:
         """Go to the next stage, if ``event`` leads to one."""

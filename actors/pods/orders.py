@@ -86,11 +86,6 @@ class KeepingOverdue:
     """Timer: the disk has not answered that the end of the pod is kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeadlineDue:
-    """Timer: the pod may have been active for as long as it may be."""
-
-
 ObjectLevelIs: TypeAlias = LevelIs[ObjectId, HeldObject]
 """Tells what an object is that the pod needs."""
 ServicesLevelIs: TypeAlias = LevelIs[ServicesIn, ClusterServices | None]
@@ -111,7 +106,6 @@ PodWorkerMessage = (
     | VolumesOverdue
     | ProbesFact
     | ProbesDue
-    | DeadlineDue
     | ContainersSignalled
     | RolloutGranted
     | HooksDue

@@ -5,9 +5,7 @@ A step changes the pod's record, and appends to ``effects`` what is to be done a
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from actors.pods.admission import (
@@ -20,67 +18,28 @@ from actors.pods.admission import (
 )
 from actors.pods.lifecycle import shorter
 from actors.pods.node_fit import NODE_AFFINITY
-from actors.pods.pod_records import (
+from actors.pods.preemption import PREEMPTED
+from actors.pods.records import KeptPod
+from actors.pods.roster_state import (
     AnswerKiller,
     ForgetStatus,
     PodRecord,
     PostWarning,
     RecordStage,
-    RosterCounts,
-    RosterEffect,
+    RosterMemory,
     StartWorker,
     TellRefusal,
     TellWish,
 )
-from actors.pods.preemption import PREEMPTED
-from actors.pods.records import KeptPod
-from actors.pods.resizes import Resizes
-from actors.pods.static_names import StaticNames
-from messages.pod_lives import KillPod, PodLife
-from messages.pods import FullName, Pod, PodUid
+from manifests.container_resources import ContainerResources, resources_of, with_resources
+from messages.pod_lives import KillPod
+from messages.pods import Pod, PodUid
 from messages.statuses import PodFailure
 from stores.pods.index import is_mirror_pod_of
 
 _RESIZE_EVENTS: Final = {DEFERRED: "ResizeDeferred", INFEASIBLE: "ResizeInfeasible"}
 """A kubelet's reasons of the events, by the trouble."""
-STOPPED: Final = frozenset({PodLife.TERMINATED, PodLife.FINISHED})
-"""Nothing of a pod runs in these."""
 _UNBEGUN = frozenset({RecordStage.IN_LINE, RecordStage.AWAITING_NODE, RecordStage.MAKING_ROOM})
-
-
-@dataclass(slots=True)
-class RosterMemory:
-    """What outlives a life of the keeper of pods."""
-
-    records: dict[PodUid, PodRecord] = field(default_factory=dict)
-    names: StaticNames = field(default_factory=StaticNames)
-    left_alone: dict[PodUid, None] = field(default_factory=dict)
-    """Pods that only the runtime knows, and that nobody has decided on."""
-    replacing: FullName | None = None
-    """The static pod that a kubelet started and that is being started anew: one at a time."""
-    replacing_for: int = 0
-    """How often the runtime has listed meanwhile."""
-    awaits_node: bool = False
-    """The cluster has not shown the Node yet, so its labels may be others than the configured ones."""
-    for_node: dict[PodUid, None] = field(default_factory=dict)
-    """Pods that wait until the Node is known."""
-    lacks_node: bool = False
-    """The cluster has not shown the Node yet, however long it was waited for."""
-    refused_too_early: dict[PodUid, None] = field(default_factory=dict)
-    """Static pods that were refused since the Node was not known in time."""
-    mirrors: dict[FullName, Pod] = field(default_factory=dict)
-    """Mirrors that were seen before the pods that they show."""
-    gone: set[FullName] = field(default_factory=set)
-    """Static pods that this process has run and removed. What a mirror of one shows is its own writing."""
-    rooms: dict[PodUid, set[PodUid]] = field(default_factory=dict)
-    """By a pod that is being stopped for others: these others."""
-    deferred: dict[PodUid, None] = field(default_factory=dict)
-    """Pods that request more than they have, and may have it once there is room."""
-    counts: RosterCounts = field(default_factory=RosterCounts)
-    last_wish: int = 0
-    """The number of the last wish about any pod."""
-    effects: deque[RosterEffect] = field(default_factory=deque)
-    """What is to be done and may not be done yet: of a pod that is dropped nothing else says it."""
 
 
 class RosterSteps:
@@ -202,7 +161,7 @@ class RosterSteps:
         """Have a pod end for the node's own sake. Return False if nothing of it runs."""
         if record.stage in _UNBEGUN:
             self._refuse(record, failure)
-        if not record.is_up or record.life in STOPPED:
+        if not record.is_up or record.life.is_stopped:
             return False
         record.is_killed, record.failure = True, failure
         record.grace = shorter(record.grace, order.grace if order is not None else None)
@@ -302,3 +261,58 @@ class RosterSteps:
         """Look again at the pods that request more than they have: there may be room now."""
         for record in self._resizes.look_again():
             self.wish(record)
+
+
+class Resizes:
+    """Changes of what running pods request, and whether the node has room for them (rules L9 and L14).
+
+    A pod whose newest version requests more than the node has free keeps what it has. It is looked at again
+    when others have ended, or request less, in the order in which pods came to wait.
+    """
+
+    def __init__(
+        self,
+        admission: Admission,
+        records: Mapping[PodUid, PodRecord],
+        deferred: dict[PodUid, None],
+    ) -> None:
+        self._admission = admission
+        self._records = records
+        self._deferred = deferred
+
+    def take(self, record: PodRecord, has: ContainerResources) -> None:
+        """Count a pod that runs already. It ``has`` these resources, if an earlier process knew them.
+
+        If it requests others by now, that is decided with ``look_again``: first all that runs is counted.
+        """
+        pod = record.pod
+        if has and has != resources_of(pod):
+            record.held_back = with_resources(pod, has)
+            self._deferred[pod.uid] = None
+        self._admission.take(record.held_back or pod)
+
+    def note_version(self, record: PodRecord) -> None:
+        """Give a pod what its newest version requests, or have it keep what it has."""
+        pod, taken = record.pod, self._admission.taken(record.pod.uid)
+        self._deferred.pop(pod.uid, None)
+        record.held_back = record.resize = None
+        if taken is None or taken is pod or pod.is_deleting or pod.is_terminal:
+            return
+        record.resize = self._admission.resize(pod)
+        if record.resize is not None:
+            record.held_back = with_resources(pod, resources_of(taken))
+            if record.resize.reason == DEFERRED:
+                self._deferred[pod.uid] = None
+        self._admission.take(record.held_back or pod)
+
+    def look_again(self) -> Iterator[PodRecord]:
+        """Yield the pods that waited and have room now, or are told that they wait."""
+        for uid in tuple(self._deferred):
+            record = self._records.get(uid)
+            if record is None or not record.is_up or record.is_removed:
+                del self._deferred[uid]
+                continue
+            before = record.resize
+            self.note_version(record)
+            if before is None or record.resize is None:
+                yield record

@@ -7,21 +7,19 @@ concerned again. Pods run whatever becomes of their status.
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
-from actors.pods.status_parts import (
-    STATUS_KEEPER,
-    StatusKeeperOwnMessage,
-    StatusMemory,
-    StatusPorts,
-)
-from actors.pods.status_records import StatusRecord
+from actors.pods.status_records import StatusMemory, StatusRecord
 from actors.pods.status_writer import StatusWriter
-from kernel import PooledActor
+from kernel import Key, PooledActor, Port
+from messages.api import CallApi
+from messages.events import PostEvent
 from messages.pod_lives import RepeatPodStatuses
-from messages.pod_manager import PodsAre, PodsChanged, Subscribe
+from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pods import PodUid
 from messages.statuses import (
     DescribeStatuses,
@@ -30,17 +28,33 @@ from messages.statuses import (
     PodStatusChanged,
     PodStatusIs,
     StatusesDescribed,
+    StatusKeeperMessage,
     UnfollowStatuses,
 )
 from stores.statuses.status import shows_same
 
-__all__ = [
-    "STATUS_KEEPER",
-    "StatusKeeper",
-    "StatusKeeperOwnMessage",
-    "StatusMemory",
-    "StatusPorts",
-]
+StatusKeeperOwnMessage: TypeAlias = StatusKeeperMessage | PodFact
+
+
+def _pod_of_status(message: StatusKeeperOwnMessage) -> Hashable | None:
+    return message.pod.uid if isinstance(message, PodStatusIs) else None
+
+
+STATUS_KEEPER = Key[StatusKeeperOwnMessage]("status-keeper", coalesce=_pod_of_status)
+"""Of the statuses of one pod that wait, only the newest is handled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusPorts:
+    """The ports that StatusKeeper uses. A standalone agent has no API server: the last three are None."""
+
+    me: Port[PodFact]
+    """Its own address, which outlives a crash: what it subscribes with."""
+    pod_keeper: Port[RepeatPodStatuses] | None = None
+    """Tells all statuses again after a crash: one may have been lost with it."""
+    pod_manager: Port[Subscribe] | None = None
+    calls: Port[CallApi] | None = None
+    events: Port[PostEvent] | None = None
 
 
 class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
@@ -67,7 +81,7 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
 
     @override
     def started(self) -> None:
-        self._writer = StatusWriter(self._ports, self._memory, self)
+        self._writer = StatusWriter(self._ports.calls, self._ports.events, self._memory, self)
         for record in self._memory.records.values():
             record.begin_life()
             self._writer.add(record)

@@ -1,14 +1,23 @@
-"""What StatusKeeper remembers of each pod: its status, and what became of writing it. Knows no actors."""
+"""What StatusKeeper remembers of pods: their status, what became of writing it, what the API server shows.
+
+Knows no actors.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from actors.pods.status_writes import Accepted, WriteSituation
-from kernel import Timer
-from messages.pods import Pod, PodUid
-from messages.statuses import PodStatus
+from actors.pods.times import StartTimesMemory, StartupLatencies
+from kernel import Port, Timer
+from messages.changes import Op, PodChange
+from messages.pods import FullName, Pod, PodUid
+from messages.statuses import SYNC_BOUNDS, PodStatus, PodStatusChanged
 from messages.units import Seconds
+from stores.histograms import TimesCounter
+from stores.pods.index import is_mirror_pod_of
 
 ECHO_WITHIN = Seconds(10.0)
 """How long the answer to a write counts more than what the watch shows. The watch is late by less."""
@@ -122,6 +131,82 @@ class StatusRecord:
             is_refused=self.failures > 1,
             is_deletion_asked=shown is not None and shown.uid == self.deleted,
         )
+
+
+@dataclass(slots=True)
+class StatusMemory:
+    """What outlives a life of StatusKeeper."""
+
+    records: dict[PodUid, StatusRecord] = field(default_factory=dict)
+    followers: dict[Port[PodStatusChanged], None] = field(default_factory=dict)
+    written: int = 0
+    deleted: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    starts: StartTimesMemory = field(default_factory=StartTimesMemory)
+    latencies: StartupLatencies = field(default_factory=StartupLatencies)
+    syncs: TimesCounter = field(default_factory=lambda: TimesCounter(SYNC_BOUNDS))
+
+
+class ShownPods:
+    """The pods of the API server, by what they show: API pods themselves, and mirrors.
+
+    They come from the watch, through PodManager.
+    """
+
+    def __init__(self) -> None:
+        self._pods: dict[PodUid, Pod] = {}
+        """Each once, mirrors included."""
+        self._mirrors: dict[FullName, dict[PodUid, Pod]] = {}
+
+    def replace(self, pods: Sequence[Pod]) -> list[Pod]:
+        """Take ``pods`` as all pods of the API server. Return those that came, changed or went."""
+        listed = {pod.uid for pod in pods}
+        touched = [pod for uid, pod in self._pods.items() if uid not in listed]
+        for pod in touched:
+            self._drop(pod.uid)
+        for pod in pods:
+            if self._pods.get(pod.uid) is not pod:
+                self._put(pod)
+                touched.append(pod)
+        return touched
+
+    def apply(self, changes: Iterable[PodChange]) -> list[Pod]:
+        """Apply what changed. Return the API server's pods among them."""
+        touched = []
+        for change in changes:
+            pod = change.pod
+            if change.op is Op.REMOVE or pod.is_static:
+                # A manifest may tell the UID of a pod that the API server told before.
+                if self._drop(pod.uid):
+                    touched.append(pod)
+            else:
+                self._put(pod)
+                touched.append(pod)
+        return touched
+
+    def object_of(self, pod: Pod) -> Pod | None:
+        """Return what shows ``pod``: itself, or the mirror of just this version of it (rule V6)."""
+        if not pod.is_static:
+            return self._pods.get(pod.uid)
+        mirrors = self._mirrors.get(pod.full_name, {}).values()
+        return next((each for each in mirrors if is_mirror_pod_of(each, pod)), None)
+
+    def _put(self, pod: Pod) -> None:
+        self._drop(pod.uid)
+        self._pods[pod.uid] = pod
+        if pod.is_mirror:
+            self._mirrors.setdefault(pod.full_name, {})[pod.uid] = pod
+
+    def _drop(self, uid: PodUid) -> bool:
+        known = self._pods.pop(uid, None)
+        if known is None:
+            return False
+        if known.is_mirror:
+            of_name = self._mirrors[known.full_name]
+            del of_name[uid]
+            if not of_name:
+                del self._mirrors[known.full_name]
+        return True
 
 
 def version(pod: Pod) -> int:

@@ -12,10 +12,7 @@ from typing import Any, Final
 import structlog
 
 from actors.api_calls import OUTAGE_BACKOFF, ApiOutage, api_call, is_outage, pause
-from actors.pods.status_objects import ShownPods
-from actors.pods.status_parts import StatusMemory, StatusPorts
-from actors.pods.status_records import StatusRecord
-from actors.pods.status_troubles import StatusTroubles
+from actors.pods.status_records import ShownPods, StatusMemory, StatusRecord
 from actors.pods.status_writes import (
     DeletePod,
     NoWrite,
@@ -27,8 +24,9 @@ from actors.pods.status_writes import (
     is_answered,
     next_write,
 )
-from kernel import Backoff, OperationsMemory, PooledActor
-from messages.api import ApiFailure, FailureKind
+from kernel import Backoff, OperationsMemory, PooledActor, Port
+from messages.api import ApiFailure, CallApi, FailureKind
+from messages.events import EventType, ObjectReference, PostEvent
 from messages.pod_manager import PodFact, PodsChanged
 from messages.pods import API, FullName, JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
@@ -42,6 +40,8 @@ REFUSAL_BACKOFF: Final = Backoff(initial=Seconds(1.0), cap=Seconds(300.0), jitte
 """While the API server refuses a status, or has no such object: somebody has to change something."""
 REWRITE_BACKOFF: Final = Backoff(initial=Seconds(1.0), cap=Seconds(20.0), jitter=Seconds(0.5))
 """While somebody writes over a status again and again."""
+
+EVENT_REASON: Final = "FailedStatusUpdate"
 
 _GONE: Final = frozenset({FailureKind.NOT_FOUND, FailureKind.CONFLICT, FailureKind.GONE})
 """The object is not there, or another one has its name (rule V7). The watch will show that."""
@@ -62,7 +62,13 @@ class _Call:
 class StatusWriter:
     """Sees to it that the API server has the statuses in the memory. Without one it does nothing."""
 
-    def __init__(self, ports: StatusPorts, memory: StatusMemory, actor: PooledActor[Any]) -> None:
+    def __init__(
+        self,
+        calls: Port[CallApi] | None,
+        events: Port[PostEvent] | None,
+        memory: StatusMemory,
+        actor: PooledActor[Any],
+    ) -> None:
         """``actor`` is the one that it is a part of, and has started."""
         self._memory = memory
         self._actor = actor
@@ -70,8 +76,8 @@ class StatusWriter:
         self._statics: dict[FullName, dict[PodUid, None]] = {}
         self._has_listed = False
         self._to_examine: dict[PodUid, None] = {}
-        self._troubles = StatusTroubles(ports.events)
-        self._port = ports.calls
+        self._troubles = StatusTroubles(events)
+        self._port = calls
         self._calls = actor.operations(OperationsMemory[_Call](), self._take_answer)
         waiting = "statuses of pods have to wait for the API server"
         self._outage = ApiOutage(actor.alarm(self.examine_some), _log, waiting)
@@ -279,3 +285,48 @@ class StatusWriter:
     def _is_answered(record: StatusRecord, call: _Call, answer: Pod) -> bool:
         body = call.write.request.body if isinstance(call.write, PatchStatus) else None
         return body is None or is_answered(body, record.pod, record.status, answer)
+
+
+class StatusTroubles:
+    """Tells people which statuses the API server refuses: once in the log, once as an event.
+
+    A node that may write no status at all has the same trouble with every pod. Then the log has one line for
+    all. This is of one life of StatusKeeper; each record holds its own trouble.
+    """
+
+    def __init__(self, events: Port[PostEvent] | None) -> None:
+        self._events = events
+        self._is_forbidden = False
+        """A status was forbidden, and none was written since."""
+
+    def note(self, record: StatusRecord, sentence: str, *, is_forbidden: bool = False) -> None:
+        """Tell why the API server does not have the status of a pod, unless that was told already.
+
+        Of statuses that are forbidden the log names the first. The others follow once one was written.
+        """
+        if record.trouble == sentence:
+            return
+        pod, record.trouble = record.pod, sentence
+        is_said = record.is_trouble_said = not (is_forbidden and self._is_forbidden)
+        self._is_forbidden |= is_forbidden
+        emit = _log.warning if is_said else _log.debug
+        emit("the status of a pod is not written", pod=pod.display_name, error=sentence)
+        if self._events is not None:
+            event = PostEvent(
+                regarding=ObjectReference.of_pod(pod),
+                type=EventType.WARNING,
+                reason=EVENT_REASON,
+                message=f"the status is not written: {sentence}",
+            )
+            self._events.tell(event)
+
+    def note_written(self) -> None:
+        """Note that the API server took a status, so the node may write them."""
+        self._is_forbidden = False
+
+    def clear(self, record: StatusRecord) -> None:
+        """Take the trouble of a pod back, if there is one."""
+        if record.trouble:
+            record.trouble = ""
+            emit = _log.info if record.is_trouble_said else _log.debug
+            emit("the status of a pod is written again", pod=record.pod.display_name)

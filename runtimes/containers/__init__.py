@@ -1,11 +1,11 @@
 """Runs pods as containers: the runtime of pods that drives any runtime of containers.
 
-- ``shape`` is what a pod's specification says of its containers, ``hashes`` and ``image_names`` belong to
-  it.
-- ``plan`` decides what to do next with one pod: ``container_steps``, ``running_steps``, ``stopping`` and
-  ``leftovers`` are its parts, ``crash_backoff`` and ``manifests.restart_rules`` its rules, ``situation`` what
-  it looks at.
-- ``learning`` is what answers and facts teach of one pod, ``observing`` what others are told of it, and
-  ``sayings`` what people are told.
-- ``actor`` is around it all; ``record`` is what it keeps of each pod, and ``calls`` of each call.
+- ``shape`` is what a pod's specification says of its containers, ``contents`` what the runtime has of it,
+  ``notes`` what is remembered of a container, and ``situation`` all that a decision looks at.
+- ``plan`` decides what to do next with one pod. ``container_steps``, ``running_steps``, ``images`` and
+  ``stopping`` are its parts, ``crash_backoff`` and ``manifests.restart_rules`` its rules.
+- ``commands`` is what commands change of a pod, ``learning`` what answers and exits teach of it.
+  ``observing`` is what others are told of it, ``sayings`` what people are told, and ``telling`` tells it.
+- ``actor`` hears it all, and ``driver`` brings a pod a step further. ``record`` is what is kept of each pod,
+  ``calls``, ``stop_line`` and ``hook_calls`` have what is in flight, and ``pod_turns`` who is next.
 """

@@ -7,13 +7,15 @@ and what is known at all.
 from __future__ import annotations
 
 import logging
-from typing import Final, assert_never
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
 
 import structlog
 from typing_extensions import override
 
-from kernel import PooledActor
+from kernel import Key, PooledActor, Port
 from messages.container_runtime import (
+    ContainerRuntimeMessage,
     ContainersAre,
     FollowContainers,
     PodContainersAre,
@@ -23,48 +25,60 @@ from messages.container_runtime import (
     RuntimeIsAway,
     StartContainer,
 )
+from messages.events import PostEvent
 from messages.pod_runtime import (
     DescribeRuntime,
     ForgetPod,
     ListRuntimePods,
+    PodRuntimeMessage,
     PodsObserved,
     RunPod,
     RuntimeDescribed,
     SignalContainers,
     StopPod,
 )
-from messages.units import Seconds
-from runtimes.containers.agenda import PodAgenda
-from runtimes.containers.calls import ContainerCalls
-from runtimes.containers.clocks import Clocks
+from messages.units import Instant, Seconds
+from runtimes.containers.calls import ContainerCalls, ContainerSignals, SignalRef
 from runtimes.containers.commands import note_forget, note_run, note_stop
-from runtimes.containers.confidential import start_in_public
 from runtimes.containers.contents import Contents, in_order
 from runtimes.containers.driver import PodDriver
 from runtimes.containers.hook_calls import HookCalls, note_end
-from runtimes.containers.learning import is_still_missing, learn, take_contents
-from runtimes.containers.messages import (
-    DEFAULT_OPTIONS,
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
-    ContainersRuntimeMessage,
-    RestOfPods,
-)
+from runtimes.containers.images import is_still_missing
+from runtimes.containers.learning import learn, take_contents
 from runtimes.containers.observing import container_states, runtime_pods
+from runtimes.containers.pod_turns import DuePods, PodsToExamine
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
-from runtimes.containers.rounds import PodRounds
-from runtimes.containers.sayings import is_trouble, when_answered, when_hook_ended
-from runtimes.containers.signalling import ContainerSignals, SignalRef
+from runtimes.containers.sayings import is_trouble, start_in_public, when_answered, when_hook_ended
 from runtimes.containers.situation import Limits
 from runtimes.containers.telling import PodTeller
-from runtimes.lifecycle_hooks.messages import HookEnded
+from runtimes.lifecycle_hooks.messages import HookEnded, HooksMessage
 
+ContainersRuntimeMessage: TypeAlias = PodRuntimeMessage | RuntimeAnswered | RuntimeFact | HookEnded
+
+POD_RUNTIME = Key[ContainersRuntimeMessage]("runtime")
 OVERDUE_CHECK: Final = Seconds(30.0)
 
-__all__ = ["POD_RUNTIME", "ContainersOptions", "ContainersPorts", "ContainersRuntime"]
-
 _log = structlog.get_logger("runtime")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersOptions:
+    """What a configuration says about running containers."""
+
+    longest_backoff: Seconds = Seconds(300.0)
+    """``crashLoopBackOff.maxContainerRestartPeriod``."""
+    parallel_starts: int | None = None
+    """Sandboxes and containers that are started at the same time; None for any number."""
+    parallel_stops: int | None = None
+    """Containers that are stopped at the same time, but for those that take long; None for any number."""
+    pods_at_once: int = 64
+    """Pods that are examined in one turn, so that others need not wait for long."""
+    pods_told_of: int = 100
+    """While there are no more pods than these, each step has a line of the log at level info. With more of
+    them its level is debug: such a line takes 23 us, and nobody reads thousands."""
+
+
+DEFAULT_OPTIONS: Final = ContainersOptions()
 
 
 class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
@@ -87,44 +101,51 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     def __init__(
         self,
-        ports: ContainersPorts,
+        containers: Port[ContainerRuntimeMessage],
+        hooks: Port[HooksMessage],
+        me: Port[ContainersRuntimeMessage],
         memory: RuntimeMemory,
         options: ContainersOptions = DEFAULT_OPTIONS,
+        events: Port[PostEvent] | None = None,
     ) -> None:
-        self._ports = ports
+        """``hooks`` carries out the hooks of containers.
+
+        ``me`` is its own address, which outlives a crash: it subscribes with that, and gets answers there.
+        """
+        self._containers = containers
+        self._hooks = hooks
+        self._address = me
         self._memory = memory
         self._options = options
+        self._events = events
         self._calls = ContainerCalls(
-            ports.containers, ports.me, memory, options.parallel_starts, options.parallel_stops
+            containers, me, memory, options.parallel_starts, options.parallel_stops
         )
         self._is_listed = False
-        self._rounds = PodRounds(
-            memory,
-            self._take_contents,
-            lambda: self.me.tell(RestOfPods()),
-            options.pods_at_once,
-        )
         self._name, self._version = "", ""
 
     @override
     def started(self) -> None:
-        ports = self._ports
-        self._agenda = PodAgenda(self._memory.records, self.alarm(self._take_due))
+        memory, options = self._memory, self._options
+        self._due = DuePods(memory.records, self.alarm(self._take_due))
+        self._to_examine = PodsToExamine(
+            memory, self._take_contents, self.alarm(self._take_rest), options.pods_at_once
+        )
         self._driver = PodDriver(
-            self._memory,
+            memory,
             self._calls,
-            PodTeller(ports.events, self._level),
-            self._agenda,
-            HookCalls(ports.hooks, ports.me),
-            Limits(longest_backoff=self._options.longest_backoff),
+            PodTeller(self._events, self._level),
+            self._due,
+            HookCalls(self._hooks, self._address),
+            Limits(longest_backoff=options.longest_backoff),
         )
         self._next_stop = self.alarm(self._go_on)
         self._next_check = self.alarm(self._take_overdue)
-        self._signals = ContainerSignals(ports.containers, ports.me, self.incarnation)
-        for record in self._memory.records.values():
+        self._signals = ContainerSignals(self._containers, self._address, self.incarnation)
+        for record in memory.records.values():
             record.tell_again, record.wake_at, record.tell_by = True, None, None
-        self._memory.questions = list(self._memory.followers)
-        self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
+        memory.questions = list(memory.followers)
+        self._containers.tell(FollowContainers(subscriber=self._address))
         self._check_later()
 
     @override
@@ -142,9 +163,6 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._take_fact(message)
             case ListRuntimePods() | DescribeRuntime():
                 self._take_question(message)
-            case RestOfPods():
-                self._rounds.begin_turn()
-                self._examine_rest()
             case _:
                 assert_never(message)
         self._go_on()
@@ -167,9 +185,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             case RunPod():
                 note_run(record, command)
             case StopPod():
-                note_stop(record, command, moment.now)
+                note_stop(record, command, moment.monotonic)
             case ForgetPod():
-                note_forget(record, command, moment.now)
+                note_forget(record, command, moment.monotonic)
         self._examine(record, moment)
 
     def _take_answer(self, answer: RuntimeAnswered) -> None:
@@ -180,11 +198,11 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         record = self._memory.records.get(call.uid) if call is not None else None
         if call is None or record is None:
             return
-        self._rounds.take_listed(record)
+        self._to_examine.take_listed(record)
         moment = self._moment()
         self._learn(record, call, answer, moment)
         if record.shape is not None and record.shape.is_large:
-            self._rounds.add_soon(record.uid)
+            self._to_examine.add_soon(record.uid)
         else:
             self._examine(record, moment)
 
@@ -199,7 +217,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._examine(record, self._moment())
 
     def _learn(
-        self, record: RuntimeRecord, call: Call, answer: RuntimeAnswered, moment: Clocks
+        self, record: RuntimeRecord, call: Call, answer: RuntimeAnswered, moment: Instant
     ) -> None:
         before, step = record.contents, call.step
         if isinstance(answer.outcome, PodContainersAre):
@@ -207,17 +225,18 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             record.is_in_doubt = False
         if isinstance(step.request, PullImage):
             record.pull_began = min(record.pull_began or call.sent_at, call.sent_at)
-            record.pulling = Seconds(moment.now - record.pull_began)
-        container = record.shape.get(step.target) if record.shape is not None else None
+            record.pulling = Seconds(moment.monotonic - record.pull_began)
+        container = record.container(step.target)
         outcome = answer.outcome
         if isinstance(step.request, StartContainer):
             outcome = start_in_public(outcome, container)
-        is_known = is_still_missing(record, step, outcome)
-        learn(record, step, outcome, moment.now, self._options.longest_backoff)
+        notes = record.known_notes(step.target)
+        is_known = is_still_missing(notes, step.request, outcome)
+        learn(record, step, outcome, moment.monotonic, self._options.longest_backoff)
         self._memory.counts.note(step, outcome, record.shape, record.notes)
         teller = self._driver.teller
         if (teller.is_heard or is_trouble(outcome)) and not is_known:
-            took = Seconds(moment.now - call.sent_at)
+            took = Seconds(moment.monotonic - call.sent_at)
             sayings = when_answered(step, outcome, took, container)
             teller.say(record, sayings, step.target)
         teller.say_exits(record, before)
@@ -228,7 +247,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._take_listing(fact)
             case PodContainersAre(uid=uid, sandboxes=sandboxes):
                 if self._is_listed and (sandboxes or uid in self._memory.records):
-                    self._rounds.drop_listed(uid)
+                    self._to_examine.drop_listed(uid)
                     record = self._memory.record_of(uid)
                     self._take_contents(record, in_order(sandboxes))
                     self._examine(record, self._moment())
@@ -237,7 +256,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                     _log.debug("the runtime of containers is away", trouble=message)
                 self._driver.away = message or "it cannot be asked"
                 self._calls.drop_stops()
-                self._rounds.add(self._memory.records)
+                self._to_examine.add(self._memory.records)
                 self._examine_rest()
 
     def _take_listing(self, listing: ContainersAre) -> None:
@@ -254,22 +273,22 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         for record in self._memory.records.values():
             # Either side may have crashed: an answer, or the call itself, may be lost.
             record.is_in_doubt |= bool(record.calls)
-        self._rounds.add_listed(listing.sandboxes)
+        self._to_examine.add_listed(listing.sandboxes)
         self._examine_rest()
 
     # --- pod by pod ------------------------------------------------------------------------------------
 
-    def _examine(self, record: RuntimeRecord, moment: Clocks) -> None:
-        self._rounds.take_listed(record)
+    def _examine(self, record: RuntimeRecord, moment: Instant) -> None:
+        self._to_examine.take_listed(record)
         if self._is_listed or self._driver.away:
             self._driver.examine(record, moment)
 
     def _examine_rest(self) -> None:
         """Examine some of the pods that are to be, the others in later turns."""
         moment = self._moment()
-        for record in self._rounds.turn():
+        for record in self._to_examine.turn():
             self._examine(record, moment)
-        if not self._rounds:
+        if not self._to_examine:
             self._answer_questions()
 
     def _take_contents(self, record: RuntimeRecord, contents: Contents) -> None:
@@ -289,7 +308,12 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 reply_to.tell(self._described())
 
     def _answer_questions(self) -> None:
-        if not self._is_listed or self._driver.away or self._rounds or not self._memory.questions:
+        if (
+            not self._is_listed
+            or self._driver.away
+            or self._to_examine
+            or not self._memory.questions
+        ):
             return
         pods = runtime_pods(self._memory.records.values())
         answer = PodsObserved(pods=pods, life=self.incarnation)
@@ -318,8 +342,8 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     # --- time ------------------------------------------------------------------------------------------
 
-    def _moment(self) -> Clocks:
-        return Clocks(self.clock.monotonic(), self.clock.wall())
+    def _moment(self) -> Instant:
+        return Instant(self.clock.monotonic(), self.clock.wall())
 
     def _let_waiting_stop(self) -> None:
         """Tell the stops whose turn it is, and set the alarm for the next one."""
@@ -327,10 +351,15 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             self._calls.tell_stops(self.clock.monotonic())
         self._next_stop.at(self._calls.next_stop)
 
+    def _take_rest(self) -> None:
+        """Examine pods that did not fit into the last turn."""
+        self._examine_rest()
+        self._go_on()
+
     def _take_due(self) -> None:
         """Examine the pods that are due."""
         moment = self._moment()
-        for record in self._agenda.take_due(moment.now, self._options.pods_at_once):
+        for record in self._due.take_due(moment.monotonic, self._options.pods_at_once):
             self._examine(record, moment)
         self._go_on()
 

@@ -14,13 +14,13 @@ from messages.container_runtime import CreateContainer, RemoveContainer, StartCo
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
 from messages.pods import Pod
 from messages.units import Seconds
+from runtimes.containers.contents import is_alive
 from runtimes.containers.crash_backoff import may_restart_at, sandbox_known_at
-from runtimes.containers.hooking import Killing, holds_up, is_post_start_pending
-from runtimes.containers.image_steps import FoundImages, images_of
-from runtimes.containers.running_steps import has_started, tend
+from runtimes.containers.images import FoundImages, images_of
+from runtimes.containers.running_steps import has_started, holds_up, is_post_start_pending, tend
 from runtimes.containers.shape import ContainerPart, ContainerShape
-from runtimes.containers.situation import Draft, PodSituation, Step, is_alive
-from runtimes.containers.stopping import kill
+from runtimes.containers.situation import Draft, PodSituation, Step
+from runtimes.containers.stopping import Killing, kill
 from runtimes.environment.objects import missing_value
 
 

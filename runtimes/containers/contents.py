@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 from messages.container_runtime import PodIdentity, SandboxContents
@@ -11,6 +12,12 @@ from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObser
 
 Contents: TypeAlias = tuple[SandboxContents, ...]
 """The newest sandbox first."""
+_ALIVE = frozenset({ContainerState.RUNNING, ContainerState.UNKNOWN})
+
+
+def instances_in(contents: Iterable[SandboxContents]) -> Iterator[ContainerObserved]:
+    """Go over all instances of containers."""
+    return chain.from_iterable(each.containers for each in contents)
 
 
 def in_order(sandboxes: Sequence[SandboxContents]) -> Contents:
@@ -85,5 +92,44 @@ def with_starting(contents: Contents, ids: Collection[str]) -> Contents:
                 for one in each.containers
             ),
         )
+        for each in contents
+    )
+
+
+def newest_instances(contents: Contents) -> dict[str, ContainerObserved]:
+    """Return the newest instance of each container, whatever sandbox it is in."""
+    newest: dict[str, ContainerObserved] = {}
+    for instance in instances_in(contents):
+        other = newest.get(instance.name)
+        if other is None or instance.attempt > other.attempt:
+            newest[instance.name] = instance
+    return newest
+
+
+def is_alive(instance: ContainerObserved) -> bool:
+    """Return whether the instance may be running."""
+    return instance.state in _ALIVE
+
+
+def last_instances(
+    contents: Contents, newest: Mapping[str, ContainerObserved]
+) -> dict[str, ContainerObserved]:
+    """Return the newest instance of each container before ``newest`` that exited."""
+    last: dict[str, ContainerObserved] = {}
+    for one in instances_in(contents):
+        other = last.get(one.name)
+        if (
+            one.state is ContainerState.EXITED
+            and one.attempt < newest[one.name].attempt
+            and (other is None or one.attempt > other.attempt)
+        ):
+            last[one.name] = one
+    return last
+
+
+def is_stopped(contents: Contents) -> bool:
+    """Return whether nothing of the pod lives."""
+    return not any(
+        each.sandbox.state is SandboxState.READY or any(map(is_alive, each.containers))
         for each in contents
     )

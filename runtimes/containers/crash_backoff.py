@@ -6,12 +6,11 @@ for 10 minutes since its last restart begins anew (rule J4).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from messages.pod_runtime import ContainerObserved
-from messages.units import Seconds, Timestamp
-from runtimes.containers.clocks import Clocks
-from runtimes.containers.notes import CrashNotes
+from messages.units import Instant, Seconds, Timestamp
 
 KILLED: Final = frozenset({137, 143})
 """Exit codes of what was killed, or asked to end."""
@@ -23,6 +22,25 @@ SANDBOX_END_KNOWN_BY: Final = Seconds(10.0)
 """After the exit, whatever the runtime tells."""
 FIRST_DELAY: Final = Seconds(10.0)
 FORGIVEN_AFTER: Final = Seconds(600.0)
+
+
+@dataclass(slots=True)
+class CrashNotes:
+    """How a container has crashed so far."""
+
+    spec_hash: str
+    """Crashes of another specification do not count."""
+    exited_id: str = ""
+    """The instance that exited last."""
+    exited_at: Seconds = Seconds(0.0)
+    delay: Seconds = Seconds(0.0)
+    """How long after its exit it may be started again; 0 for at once."""
+    restarted_at: Seconds = Seconds(0.0)
+    """When it was last started again."""
+    counted_id: str = ""
+    """The instance whose exit ``delay`` was last lengthened for."""
+    told_at: Seconds | None = None
+    """When the runtime itself had told of the last exit. None as long as an event alone tells of it."""
 
 
 def doubled(first: Seconds, longest: Seconds, failures: int) -> Seconds:
@@ -98,17 +116,17 @@ def delay_from_history(
     return Seconds(min(delay, longest))
 
 
-def exited_at(crashes: CrashNotes, instance: ContainerObserved, moment: Clocks) -> Seconds:
+def exited_at(crashes: CrashNotes, instance: ContainerObserved, moment: Instant) -> Seconds:
     """Return when an instance exited, by the monotonic clock.
 
     It is no longer ago than its restart and the time for which it was there then, both of them times by one
     clock: the clock of the runtime may be behind ours, or ours may have been set since.
     """
-    by_wall = monotonic(instance.finished_at, moment.now, moment.wall)
+    by_wall = monotonic(instance.finished_at, moment.monotonic, moment.wall)
     if instance.finished_at is None or instance.created_at is None:
         return by_wall
     was_there = max(0.0, instance.finished_at - instance.created_at)
-    return Seconds(min(moment.now, max(by_wall, crashes.restarted_at + was_there)))
+    return Seconds(min(moment.monotonic, max(by_wall, crashes.restarted_at + was_there)))
 
 
 def monotonic(at: Timestamp | None, now: Seconds, wall: Timestamp) -> Seconds:

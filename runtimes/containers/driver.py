@@ -11,21 +11,19 @@ from manifests.priorities import is_critical
 from messages.container_runtime import CreateContainer, StopContainer
 from messages.pod_runtime import ContainerState, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
-from messages.units import Seconds
-from runtimes.containers.agenda import PodAgenda
+from messages.units import Instant, Seconds
 from runtimes.containers.calls import ContainerCalls, is_start
-from runtimes.containers.clocks import Clocks
+from runtimes.containers.contents import is_stopped, newest_instances
 from runtimes.containers.crash_backoff import forgive, note_restart
-from runtimes.containers.exits import note_exits
-from runtimes.containers.hook_calls import HookCalls
-from runtimes.containers.hook_notes import HookStep
+from runtimes.containers.hook_calls import HookCalls, note_start
+from runtimes.containers.learning import note_exits
 from runtimes.containers.plan import plan, plan_removal, plan_stop
+from runtimes.containers.pod_turns import DuePods
 from runtimes.containers.record import RuntimeMemory, RuntimeRecord, Wanted
-from runtimes.containers.restoring import restored_shape
 from runtimes.containers.sayings import when_hook_called, when_sent
-from runtimes.containers.shape import PodShape, shape_of
-from runtimes.containers.situation import Limits, Plan, PodSituation, Step, newest_instances
-from runtimes.containers.stopping import is_being_changed, is_stopped
+from runtimes.containers.shape import PodShape, restored_shape, shape_of
+from runtimes.containers.situation import HookStep, Limits, Plan, PodSituation, Step
+from runtimes.containers.stopping import is_being_changed
 from runtimes.containers.telling import NETWORK_NOT_READY, PodTeller
 
 _NO_POD: Final = Pod.of({})
@@ -40,7 +38,7 @@ class PodDriver:
     memory: RuntimeMemory
     calls: ContainerCalls
     teller: PodTeller
-    agenda: PodAgenda
+    due: DuePods
     hooks: HookCalls
     limits: Limits
     away: str = ""
@@ -49,20 +47,20 @@ class PodDriver:
     """Pods with a start that has no room yet: those that the node must run, then others, the oldest first."""
     _is_waiting: set[PodUid] = field(default_factory=set)
 
-    def examine(self, record: RuntimeRecord, moment: Clocks) -> None:
+    def examine(self, record: RuntimeRecord, moment: Instant) -> None:
         """Bring a pod a step further, as far as anything is known of it."""
         if self.away:
             trouble = PodTrouble(reason="RuntimeIsAway", message=self.away)
             self.teller.tell_trouble(record, trouble)
         elif record.is_in_doubt:
-            self._shorten_stops(record, moment.now)
-            self._look(record, moment.now)
+            self._shorten_stops(record, moment.monotonic)
+            self._look(record, moment.monotonic)
         elif record.wanted is Wanted.NOTHING:
             self._drop_if_empty(record)
         else:
             self._go_on(record, moment)
 
-    def let_waiting_start(self, moment: Callable[[], Clocks]) -> None:
+    def let_waiting_start(self, moment: Callable[[], Instant]) -> None:
         """Examine pods that wait for room, in order, while there is room."""
         while self._waiting and self.calls.has_room and not self.away:
             *_, uid = heapq.heappop(self._waiting)
@@ -88,12 +86,12 @@ class PodDriver:
 
     def _look(self, record: RuntimeRecord, now: Seconds) -> None:
         if record.paused_until > now:
-            self.agenda.set(record, record.paused_until)
+            self.due.set(record, record.paused_until)
         else:
             self.calls.look(record, now)
 
-    def _go_on(self, record: RuntimeRecord, moment: Clocks) -> None:
-        now = moment.now
+    def _go_on(self, record: RuntimeRecord, moment: Instant) -> None:
+        now = moment.monotonic
         if record.hooks:
             self.hooks.tidy(record)
         self._note_past(record, moment)
@@ -115,9 +113,9 @@ class PodDriver:
             return
         self.teller.tell(record, decided.waits, self._troubles(record, decided), now)
         times = [time for time in (due, record.tell_by) if time is not None]
-        self.agenda.set(record, min(times, default=None))
+        self.due.set(record, min(times, default=None))
 
-    def _note_past(self, record: RuntimeRecord, moment: Clocks) -> None:
+    def _note_past(self, record: RuntimeRecord, moment: Instant) -> None:
         if not record.is_stopping:  # nothing of it starts again, whatever its exits were
             note_exits(record, moment, self.limits.longest_backoff)
         elif record.shape is None:
@@ -167,7 +165,7 @@ class PodDriver:
         if step.replaces:
             record.notes_of(step.target).replaced_id = step.replaces
         if record.shape is not None and record.shape.has_hooks:
-            self.hooks.note_start(record, step)
+            note_start(record, step)
         if isinstance(step.request, StopContainer):
             record.note_stop(step.request, now)
         self.calls.send(record, step, now)
@@ -189,7 +187,7 @@ class PodDriver:
             heapq.heappush(self._waiting, (can_wait, record.order, record.uid))
 
     def _note_creation(self, record: RuntimeRecord, step: Step, now: Seconds) -> None:
-        notes = record.notes.get(step.target) if record.notes is not None else None
+        notes = record.known_notes(step.target)
         if notes is None or notes.crashes is None:
             return
         newest = newest_instances(record.contents).get(step.target)

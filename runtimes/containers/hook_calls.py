@@ -11,11 +11,12 @@ from typing import Final
 from kernel import Port
 from manifests.handlers import UnusableHandler
 from messages.container_runtime import StartContainer
-from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
+from messages.pod_runtime import ContainerState, ContainerWait
 from messages.units import Seconds
-from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
+from runtimes.containers.contents import instances_in
+from runtimes.containers.notes import HookKey, HookRun
 from runtimes.containers.record import RuntimeRecord
-from runtimes.containers.situation import Step
+from runtimes.containers.situation import HookStep, Step
 from runtimes.lifecycle_hooks.actions import HookAction, action_of
 from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
@@ -39,18 +40,6 @@ class HookCalls:
         self._port = port
         self._me = me
 
-    @staticmethod
-    def note_start(record: RuntimeRecord, step: Step) -> None:
-        """Note that the hook of an instance is due, since the instance is being started.
-
-        One that was started by an earlier process of the agent counts as started.
-        """
-        if not isinstance(step.request, StartContainer):
-            return
-        container = record.shape.get(step.target) if record.shape is not None else None
-        if container is not None and container.post_start is not None:
-            _hooks_of(record).setdefault((step.request.id, HookKind.POST_START), HookRun())
-
     def send(self, record: RuntimeRecord, step: HookStep, now: Seconds) -> bool:
         """Make a step. Return whether a hook is called with it for the first time."""
         ref = HookRef(record.uid, *step.key)
@@ -72,7 +61,11 @@ class HookCalls:
         What is given up has failed: its instance does not count as started for as long as it runs.
         """
         hooks = record.hooks or {}
-        there = {one.id for one in _instances(record) if one.state is not ContainerState.EXITED}
+        there = {
+            one.id
+            for one in instances_in(record.contents)
+            if one.state is not ContainerState.EXITED
+        }
         for key, run in tuple(hooks.items()):
             container_id, kind = key
             is_moot = kind is HookKind.POST_START and record.is_stopping and not run.is_over
@@ -86,6 +79,18 @@ class HookCalls:
                 self._port.tell(ForgetHook(ref=HookRef(record.uid, *key)))
 
 
+def note_start(record: RuntimeRecord, step: Step) -> None:
+    """Note that the hook of an instance is due, since the instance is being started.
+
+    One that was started by an earlier process of the agent counts as started.
+    """
+    if not isinstance(step.request, StartContainer):
+        return
+    container = record.container(step.target)
+    if container is not None and container.post_start is not None:
+        _hooks_of(record).setdefault((step.request.id, HookKind.POST_START), HookRun())
+
+
 def note_end(record: RuntimeRecord, ended: HookEnded) -> str | None:
     """Write down how a hook ended. Return the container's name; None if nobody waits for that hook."""
     key = (ended.ref.container_id, ended.ref.kind)
@@ -93,7 +98,10 @@ def note_end(record: RuntimeRecord, ended: HookEnded) -> str | None:
     if run is None or run.is_over:
         return None
     run.is_over, run.failure = True, ended.failure
-    name = next((one.name for one in _instances(record) if one.id == ended.ref.container_id), None)
+    name = next(
+        (one.name for one in instances_in(record.contents) if one.id == ended.ref.container_id),
+        None,
+    )
     if name is not None and ended.failure and ended.ref.kind is HookKind.POST_START:
         wait = ContainerWait(reason="PostStartHookError", message=ended.failure)
         record.notes_of(name).error = wait
@@ -116,7 +124,7 @@ def _hooks_of(record: RuntimeRecord) -> dict[HookKey, HookRun]:
 
 
 def _action(record: RuntimeRecord, step: HookStep) -> HookAction:
-    container = record.shape.get(step.target) if record.shape is not None else None
+    container = record.container(step.target)
     handler = None
     if container is not None:
         is_start = step.kind is HookKind.POST_START
@@ -132,7 +140,3 @@ def _action(record: RuntimeRecord, step: HookStep) -> HookAction:
         (),
     )
     return action_of(handler, container.document, ips[0] if ips else "")
-
-
-def _instances(record: RuntimeRecord) -> list[ContainerObserved]:
-    return [one for each in record.contents for one in each.containers]

@@ -1,35 +1,26 @@
-"""What is remembered of one container beyond what the runtime shows of it. Pure.
+"""What is remembered of one container and its hooks beyond what the runtime shows of them. Pure.
 
-Most containers have no notes: they began when something went wrong, or took more than one answer.
-All times are of the monotonic clock.
+Most containers have no notes: they began when something went wrong, or took more than one answer. Most pods
+have no hooks. All times are of the monotonic clock.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from messages.pod_runtime import ContainerWait
 from messages.pods import JsonObject
 from messages.units import Seconds
+from runtimes.containers.crash_backoff import CrashNotes
+from runtimes.lifecycle_hooks.messages import HookKind
 
-
-@dataclass(slots=True)
-class CrashNotes:
-    """How a container has crashed so far."""
-
-    spec_hash: str
-    """Crashes of another specification do not count."""
-    exited_id: str = ""
-    """The instance that exited last."""
-    exited_at: Seconds = Seconds(0.0)
-    delay: Seconds = Seconds(0.0)
-    """How long after its exit it may be started again; 0 for at once."""
-    restarted_at: Seconds = Seconds(0.0)
-    """When it was last started again."""
-    counted_id: str = ""
-    """The instance whose exit ``delay`` was last lengthened for."""
-    told_at: Seconds | None = None
-    """When the runtime itself had told of the last exit. None as long as an event alone tells of it."""
+ASK_AGAIN_AFTER: Final = Seconds(5.0)
+"""How often who carries a hook out is told of it: a crash may have lost that, or the answer."""
+HookKey: TypeAlias = tuple[str, HookKind]
+"""The id of an instance, and which of its hooks."""
+LATE: Final = Seconds(2.0)
+"""How long after its deadline the end of a hook is still waited for. It is told at the deadline."""
 
 
 @dataclass(slots=True)
@@ -79,3 +70,26 @@ class ContainerNotes:
     def end_resize(self) -> None:
         """Note that its resources are as wanted."""
         self.resize_of, self.resize_error, self.old_resources = "", "", None
+
+
+@dataclass(slots=True)
+class HookRun:
+    """How one hook of one instance stands. It is called once for an instance."""
+
+    until: Seconds = Seconds(0.0)
+    """When it is given up, by the monotonic clock. It only ever gets earlier."""
+    asked_at: Seconds | None = None
+    """When somebody was last told to carry it out; None if it is due."""
+    is_over: bool = False
+    failure: str = ""
+    """Why it failed; empty if it did not, or not yet."""
+
+    @property
+    def ask_again_at(self) -> Seconds:
+        """When its end is asked for once more."""
+        return Seconds((self.asked_at or 0.0) + ASK_AGAIN_AFTER)
+
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether it is over and did not fail."""
+        return self.is_over and not self.failure

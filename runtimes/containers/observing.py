@@ -19,14 +19,17 @@ from messages.pod_runtime import (
     RuntimePod,
 )
 from messages.pods import PodUid
-from runtimes.containers.confidential import in_public
-from runtimes.containers.contents import Contents
-from runtimes.containers.leftovers import last_instances
+from runtimes.containers.contents import (
+    Contents,
+    instances_in,
+    is_stopped,
+    last_instances,
+    newest_instances,
+)
 from runtimes.containers.record import RuntimeRecord
-from runtimes.containers.restoring import written_grace
-from runtimes.containers.shape import ContainerPart, PodShape
-from runtimes.containers.situation import CREATING, INITIALIZING, newest_instances
-from runtimes.containers.stopping import is_stopped
+from runtimes.containers.sayings import in_public
+from runtimes.containers.shape import ContainerPart, PodShape, written_grace
+from runtimes.containers.situation import CREATING, INITIALIZING
 
 _BACK_OFFS: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff"})
 
@@ -157,7 +160,7 @@ def is_beginning(
     return (
         not troubles
         and all(wait is CREATING or wait is INITIALIZING for wait in waits.values())
-        and all(one.state is ContainerState.CREATED for each in contents for one in each.containers)
+        and all(one.state is ContainerState.CREATED for one in instances_in(contents))
     )
 
 
@@ -171,9 +174,7 @@ def runtime_pods(records: Collection[RuntimeRecord]) -> tuple[RuntimePod, ...]:
 
 def container_states(records: Collection[RuntimeRecord]) -> Mapping[ContainerState, int]:
     """Return how many containers there are in each state."""
-    return Counter(
-        one.state for record in records for each in record.contents for one in each.containers
-    )
+    return Counter(one.state for record in records for one in instances_in(record.contents))
 
 
 def runtime_pod(uid: PodUid, contents: Contents) -> RuntimePod:
@@ -187,7 +188,7 @@ def runtime_pod(uid: PodUid, contents: Contents) -> RuntimePod:
         is_running=not is_stopped(contents),
         started_at=min(each.sandbox.created_at for each in contents),
         running_containers=sum(
-            one.state is ContainerState.RUNNING for each in contents for one in each.containers
+            one.state is ContainerState.RUNNING for one in instances_in(contents)
         ),
         is_foreign=owner.is_foreign,
         instances=tuple(newest_instances(contents).values()) if owner.is_foreign else (),

@@ -13,15 +13,19 @@ The order is that of kubelets since 1.34 (rules J1-J3, J8-J12):
 4. Then all regular containers are started, in parallel.
 5. Ephemeral containers start as soon as there is a sandbox.
 6. What is left over from earlier attempts is removed.
+   Of each container the newest instance is kept, and the newest one before it that exited: ``lastState``.
+   A sandbox is kept as long as it holds one of these.
 """
 
 from __future__ import annotations
 
-from messages.container_runtime import RemoveSandbox, RunSandbox
-from messages.pod_runtime import SandboxState
+from collections.abc import Mapping
+
+from messages.container_runtime import RemoveContainer, RemoveSandbox, RunSandbox
+from messages.pod_runtime import ContainerObserved, SandboxState
 from messages.units import Seconds
 from runtimes.containers.container_steps import ContainerSteps
-from runtimes.containers.leftovers import leftovers
+from runtimes.containers.contents import is_alive, is_stopped, last_instances, newest_instances
 from runtimes.containers.situation import (
     CREATING,
     INITIALIZING,
@@ -30,9 +34,8 @@ from runtimes.containers.situation import (
     Plan,
     PodSituation,
     Step,
-    newest_instances,
 )
-from runtimes.containers.stopping import end_old, is_being_changed, is_stopped, stop_everything
+from runtimes.containers.stopping import end_old, is_being_changed, stop_everything
 
 
 def plan(now: PodSituation) -> Plan:
@@ -107,3 +110,24 @@ def _is_sandbox_usable(now: PodSituation, draft: Draft) -> bool:
     why = "Pod sandbox changed, it will be killed and re-created." if now.contents else ""
     draft.steps.append(Step(SANDBOX, RunSandbox(pod=now.pod, attempt=attempt), why))
     return False
+
+
+def leftovers(now: PodSituation, newest: Mapping[str, ContainerObserved], draft: Draft) -> None:
+    """Remove what is left over, beside a sandbox that is ready."""
+    if len(now.contents) == 1 and len(now.contents[0].containers) == len(newest):
+        return
+    last = last_instances(now.contents, newest)
+    kept = {one.id for one in (*newest.values(), *last.values())}
+    for place, each in enumerate(now.contents):
+        is_over = place > 0 and each.sandbox.state is SandboxState.NOT_READY
+        if is_over and not any(one.id in kept or is_alive(one) for one in each.containers):
+            _remove(now, Step(each.sandbox.id, RemoveSandbox(id=each.sandbox.id)), draft)
+            continue
+        for one in each.containers:
+            if one.id not in kept and not is_alive(one):
+                _remove(now, Step(one.id, RemoveContainer(id=one.id)), draft)
+
+
+def _remove(now: PodSituation, step: Step, draft: Draft) -> None:
+    if step.target not in now.busy:
+        draft.steps.append(step)

@@ -1,17 +1,32 @@
-"""What the runtime of pods keeps of each pod, over its own crashes."""
+"""What the runtime of pods keeps of each pod, and what it counts, over its own crashes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final
 
-from messages.container_runtime import LookAtPod, PodIdentity, SandboxContents, StopContainer
+from messages.container_runtime import (
+    CreateContainer,
+    FindImage,
+    ImageFound,
+    LookAtPod,
+    PodIdentity,
+    PullImage,
+    RunSandbox,
+    RuntimeFailure,
+    RuntimeOutcome,
+    SandboxContents,
+    StartContainer,
+    StopContainer,
+)
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import (
     NO_MARK,
+    ContainerObserved,
     Mark,
     PodObserved,
     PodsObserved,
@@ -24,18 +39,59 @@ from messages.port import Port
 from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
-from runtimes.containers.hook_notes import HookKey, HookRun
-from runtimes.containers.notes import ContainerNotes
-from runtimes.containers.shape import PodShape
+from runtimes.containers.contents import instances_in
+from runtimes.containers.notes import ContainerNotes, HookKey, HookRun
+from runtimes.containers.shape import ContainerPart, ContainerShape, PodShape
 from runtimes.containers.situation import Flight, Step
-from runtimes.containers.start_counts import StartCounts
 from runtimes.containers.stop_line import StopLine
 
 ALL_READ: Final[Mapping[ObjectId, str]] = MappingProxyType({})
 """One for all pods of which every object is read: there may be 10,000."""
-
-
 NO_VOLUMES: Final[Mapping[str, PodVolume]] = MappingProxyType({})
+_TYPES: Final[Mapping[ContainerPart, str]] = {
+    ContainerPart.INIT: "init_container",
+    ContainerPart.SIDECAR: "init_container",
+    ContainerPart.REGULAR: "container",
+    ContainerPart.EPHEMERAL: "ephemeral_container",
+}
+_ON_THE_WAY = FindImage | PullImage | CreateContainer | StartContainer
+
+
+@dataclass(slots=True)
+class StartCounts:
+    """Counts since the process began."""
+
+    containers: Counter[str] = field(default_factory=Counter)
+    """Attempts to start a container, those that failed included, by its type."""
+    errors: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Of these, those that failed, by type and reason."""
+    sandbox_errors: int = 0
+
+    def note(
+        self,
+        step: Step,
+        outcome: RuntimeOutcome,
+        shape: PodShape | None,
+        notes: Mapping[str, ContainerNotes] | None,
+    ) -> None:
+        """Count what the answer to ``step`` says. ``notes`` have learned from it already."""
+        is_failure = isinstance(outcome, RuntimeFailure)
+        if not (is_failure or isinstance(outcome, ImageFound | ContainerObserved)):
+            return
+        if isinstance(step.request, RunSandbox):
+            self.sandbox_errors += is_failure
+            return
+        container = shape.get(step.target) if shape is not None else None
+        if container is None or not isinstance(step.request, _ON_THE_WAY):
+            return
+        kind = _TYPES[container.part]
+        if isinstance(step.request, StartContainer) and isinstance(outcome, ContainerObserved):
+            self.containers[kind] += 1
+            return
+        error = notes[step.target].error if notes is not None and step.target in notes else None
+        if error is not None and (is_failure or isinstance(outcome, ImageFound)):
+            self.containers[kind] += 1
+            self.errors[kind, error.reason] += 1
 
 
 class Wanted(Enum):
@@ -126,7 +182,7 @@ class RuntimeRecord:
     tell_by: Seconds | None = None
     """When what has changed is told in any case; None if it is told at once, or nothing has changed."""
     wake_at: Seconds | None = None
-    """When it is due in the agenda."""
+    """When it is to be examined next, as ``DuePods`` has it."""
 
     @property
     def is_stopping(self) -> bool:
@@ -142,6 +198,14 @@ class RuntimeRecord:
             return f"{self.identity.namespace}/{self.identity.name}"
         return self.uid
 
+    def container(self, name: str) -> ContainerShape | None:
+        """Return what the specification says of one container, if there is such a one."""
+        return self.shape.get(name) if self.shape is not None else None
+
+    def known_notes(self, name: str) -> ContainerNotes | None:
+        """Return the notes about one container, if there are any."""
+        return self.notes.get(name) if self.notes is not None else None
+
     def notes_of(self, name: str) -> ContainerNotes:
         """Return the notes about one container, begun if there are none."""
         if self.notes is None:
@@ -151,7 +215,7 @@ class RuntimeRecord:
     def note_stop(self, stop: StopContainer, now: Seconds) -> None:
         """Note that an instance is told to stop. Its grace counts from the first time on."""
         before = self.stops or {}
-        there = {one.id for each in self.contents for one in each.containers}
+        there = {one.id for one in instances_in(self.contents)}
         self.stops = {known: until for known, until in before.items() if known in there}
         until = Seconds(now + stop.grace)
         self.stops[stop.id] = min(until, before.get(stop.id, until))

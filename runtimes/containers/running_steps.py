@@ -1,23 +1,34 @@
-"""What a running container needs: to be killed, to be given other resources, or nothing. Pure."""
+"""What a running container needs: its hook, to be killed, to be given other resources, or nothing. Pure.
+
+``postStart`` is called when this agent has started a container, and the container counts as started when it
+has succeeded. If it fails, the container is killed.
+"""
 
 from __future__ import annotations
 
+from typing import Final
+
 from manifests.restart_rules import NEVER
-from messages.container_runtime import ResizeContainer
+from messages.container_runtime import (
+    CreateContainer,
+    FindImage,
+    PullImage,
+    ResizeContainer,
+    StartContainer,
+)
 from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
 from messages.pods import JsonObject
 from messages.units import Seconds
-from runtimes.containers.hooking import (
-    Killing,
-    call_post_start,
-    is_post_start_pending,
-    is_pre_stop_called,
-)
-from runtimes.containers.notes import ContainerNotes
+from runtimes.containers.notes import LATE, ContainerNotes
 from runtimes.containers.shape import ContainerPart, ContainerShape
-from runtimes.containers.situation import Draft, PodSituation, Step
-from runtimes.containers.stopping import kill
+from runtimes.containers.situation import Draft, HookStep, PodSituation, Step
+from runtimes.containers.stopping import Killing, is_pre_stop_called, kill
 from runtimes.lifecycle_hooks.messages import HookKind
+
+_STARTS = FindImage | PullImage | CreateContainer | StartContainer
+"""What it takes until a container runs."""
+LONGEST_POST_START: Final = Seconds(86_400.0)
+"""A kubelet waits for ever. After a day it counts as failed."""
 
 
 def has_started(now: PodSituation, container: ContainerShape, instance: ContainerObserved) -> bool:
@@ -131,3 +142,46 @@ def can_resize(old: JsonObject, new: JsonObject) -> bool:
 def _amounts(resources: JsonObject, name: object) -> tuple[object, object]:
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     return requests.get(name), limits.get(name)
+
+
+def is_post_start_pending(now: PodSituation, instance: ContainerObserved) -> bool:
+    """Return whether a running instance does not count as started yet, because of its hook."""
+    run = now.hooks.get((instance.id, HookKind.POST_START)) if now.hooks else None
+    return run is not None and not run.has_succeeded
+
+
+def call_post_start(now: PodSituation, instance: ContainerObserved, draft: Draft) -> bool:
+    """Have the hook that is due called. Return whether it has failed."""
+    key = (instance.id, HookKind.POST_START)
+    run = now.hooks[key]
+    if run.asked_at is None:
+        if instance.name not in now.busy:
+            draft.call_hook(HookStep(instance.name, *key, LONGEST_POST_START, is_call=True))
+        return False
+    given_up_at = Seconds(run.until + LATE)
+    if run.is_over or now.now >= given_up_at:
+        return True
+    draft.ask_again(instance.name, key, run)
+    return False
+
+
+def holds_up(
+    now: PodSituation,
+    container: ContainerShape,
+    instance: ContainerObserved | None,
+    draft: Draft,
+) -> bool:
+    """Return whether the regular containers behind this one, which has a hook, wait for its start.
+
+    A kubelet starts one after the other, hooks included, and does not wait for one that failed. Without a
+    hook nobody sees a difference, and they start in parallel.
+    """
+    if instance is not None and instance.state is ContainerState.RUNNING:
+        run = now.hooks.get((instance.id, HookKind.POST_START))
+        return run is not None and not run.is_over
+    flight = now.busy.get(container.name)
+    if flight is not None:
+        return isinstance(flight.request, _STARTS)
+    return any(
+        step.target == container.name and isinstance(step.request, _STARTS) for step in draft.steps
+    )

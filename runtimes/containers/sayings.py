@@ -1,7 +1,13 @@
-"""What people are told of one pod's steps: events and lines of the log, in a kubelet's words. Pure."""
+"""What people are told of one pod's steps: events and lines of the log, in a kubelet's words. Pure.
+
+A runtime repeats the command that it cannot run. Variables are replaced in it by then, those with values of
+Secrets too. That is shown to nobody: statuses, events and the log are read by people who may not read
+Secrets.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from manifests.durations import format_duration
@@ -22,18 +28,22 @@ from messages.container_runtime import (
     StopSandbox,
 )
 from messages.events import EventType
-from messages.pod_runtime import ContainerObserved, ContainerWait
+from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.containers.confidential import never_ran
-from runtimes.containers.hook_notes import HookStep
-from runtimes.containers.image_names import never_pulled
-from runtimes.containers.shape import ContainerShape
-from runtimes.containers.situation import Step
+from runtimes.containers.images import never_pulled
+from runtimes.containers.shape import ContainerShape, PodShape
+from runtimes.containers.situation import HookStep, Step
 from runtimes.lifecycle_hooks.messages import HookEnded, HookKind
 
 NORMAL: Final = EventType.NORMAL
 WARNING: Final = EventType.WARNING
+WITHHELD: Final = (
+    "the runtime could not start it; what it says of that is not shown, since command or arguments may have "
+    "values of Secrets"
+)
+_NEVER_RAN: Final = frozenset({"ContainerCannotRun", "StartError"})
+"""Reasons of containers whose program never began."""
 
 
 class Saying(NamedTuple):
@@ -200,3 +210,32 @@ def _pulled(image: str, found: ImageFound, took: Seconds) -> str:
 
 def _span(seconds: Seconds) -> str:
     return format_duration(Seconds(round(seconds, 3)))
+
+
+def never_ran(container: ContainerObserved) -> bool:
+    """Return whether the runtime could not start this container: what it has is no end of its program."""
+    return container.state is ContainerState.EXITED and container.reason in _NEVER_RAN
+
+
+def in_public(
+    container: ContainerObserved | None, shape: PodShape | None
+) -> ContainerObserved | None:
+    """Return ``container`` as it may be shown to everybody."""
+    if container is None or shape is None or not never_ran(container):
+        return container
+    known = shape.get(container.name)
+    has_secrets = known is not None and known.has_secret_words
+    return replace(container, message=WITHHELD) if has_secrets else container
+
+
+def start_in_public(outcome: RuntimeOutcome, shape: ContainerShape | None) -> RuntimeOutcome:
+    """Return what came of a start, as it may be shown to everybody."""
+    if shape is None or not shape.has_secret_words:
+        return outcome
+    match outcome:
+        case RuntimeFailure():
+            return replace(outcome, message=WITHHELD)
+        case ContainerObserved() if never_ran(outcome):
+            return replace(outcome, message=WITHHELD)
+        case _:
+            return outcome

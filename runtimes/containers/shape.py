@@ -1,4 +1,9 @@
-"""What a pod's specification says of its containers, read once for each version of the pod. Pure."""
+"""What a pod's specification says of its containers, read once for each version of the pod. Pure.
+
+Of a pod that nobody has the specification of any more (its manifest was removed while no agent ran), the
+containers say what it takes to stop them well: their hooks before SIGTERM, and which of them are sidecars.
+Those of a kubelet do not say the latter.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +21,13 @@ from messages.objects import ObjectKind
 from messages.pod_runtime import ContainerObserved
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds
+from runtimes.containers.contents import Contents, instances_in, newest_instances
 from runtimes.environment.objects import NeededValue, named_values
 
 DEFAULT_GRACE: Final = Seconds(30.0)
 MOST_IN_SMALL_PODS: Final = 32
 MOST_GRACE: Final = Seconds(366 * 86_400.0)
 """Longer graces count as this one, a year: timers and runtimes have limits of their own."""
-
-
 NO_DIGESTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -220,3 +224,42 @@ def _mounted_images(
 def _has_variables(container: JsonObject) -> bool:
     words = chain(container.get("command") or (), container.get("args") or ())
     return any("$(" in str(word) for word in words)
+
+
+def restored_shape(contents: Contents) -> PodShape | None:
+    """Return what containers say of their pod's specification; None if they say nothing."""
+    newest = newest_instances(contents)
+    if all(one.stop_terms is None for one in newest.values()):
+        return None
+    places = {name: _sidecar(one) for name, one in newest.items()}
+    sidecars = sorted((place, name) for name, place in places.items() if place is not None)
+    spec: JsonObject = {
+        "initContainers": [
+            {**_container(newest[name]), "restartPolicy": "Always"} for _, name in sidecars
+        ],
+        "containers": [_container(one) for name, one in newest.items() if places[name] is None],
+    }
+    return shape_of(Pod.of({"spec": spec}))
+
+
+def written_grace(contents: Contents) -> Seconds | None:
+    """Return the grace of a pod, as its containers say it; None if they say nothing."""
+    graces = (
+        one.stop_terms.grace
+        for one in instances_in(contents)
+        if one.stop_terms is not None and one.stop_terms.grace is not None
+    )
+    grace = next(graces, None)
+    return None if grace is None else bounded_grace(grace)
+
+
+def _sidecar(one: ContainerObserved) -> int | None:
+    return one.stop_terms.sidecar if one.stop_terms is not None else None
+
+
+def _container(one: ContainerObserved) -> JsonObject:
+    container: dict[str, Any] = {"name": one.name, "image": one.image}
+    if one.stop_terms is not None and one.stop_terms.pre_stop is not None:
+        container["lifecycle"] = {"preStop": one.stop_terms.pre_stop}
+        container["ports"] = [*one.stop_terms.ports]
+    return container

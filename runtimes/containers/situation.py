@@ -8,14 +8,14 @@ from typing import Final, NamedTuple
 
 from messages.container_runtime import RuntimeRequest, SandboxContents
 from messages.objects import ObjectId, ObjectValue
-from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait, ProbeVerdict
+from messages.pod_runtime import ContainerWait, ProbeVerdict
 from messages.pods import Pod
 from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
-from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
-from runtimes.containers.notes import ContainerNotes
+from runtimes.containers.notes import ASK_AGAIN_AFTER, LATE, ContainerNotes, HookKey, HookRun
 from runtimes.containers.shape import PodShape
+from runtimes.lifecycle_hooks.messages import HookKind
 
 SANDBOX: Final = ""
 """The target of steps about the sandbox. No container has this name."""
@@ -32,6 +32,28 @@ class Step(NamedTuple):
     """For people: why it is made, if that is worth saying."""
     replaces: str = ""
     """The instance that another one is to run in the place of, whatever its restart policy says."""
+
+
+class HookStep(NamedTuple):
+    """A hook is to be called, or to be given less time."""
+
+    target: str
+    """The name of the container."""
+    container_id: str
+    kind: HookKind
+    within: Seconds
+    """From now on."""
+    is_call: bool
+    """Whether it is called, perhaps once more. Otherwise it is in progress, and gets less time."""
+    why: str = ""
+    """For people: why the container is stopped."""
+    replaces: str = ""
+    """As of a ``Step``."""
+
+    @property
+    def key(self) -> HookKey:
+        """Which hook it is."""
+        return self.container_id, self.kind
 
 
 class Flight(NamedTuple):
@@ -134,6 +156,19 @@ class Draft:
         if due > self.now and (self._wake_at is None or due < self._wake_at):
             self._wake_at = due
 
+    def call_hook(self, step: HookStep) -> None:
+        """Call a hook, perhaps once more, and plan again when its end may have to be asked for."""
+        self.hooks.append(step)
+        self.wait_until(Seconds(self.now + min(ASK_AGAIN_AFTER, step.within + LATE)))
+
+    def ask_again(self, name: str, key: HookKey, run: HookRun) -> None:
+        """Ask for the end of a hook that was called, if it is time for that."""
+        if self.now >= run.ask_again_at:
+            within = Seconds(max(0.0, run.until - self.now))
+            self.call_hook(HookStep(name, *key, within, is_call=True))
+        else:
+            self.wait_until(run.ask_again_at)
+
     def finished(self) -> Plan:
         """Return the plan."""
         return Plan(
@@ -144,22 +179,3 @@ class Draft:
             tuple(self.hooks),
             self.awaits_network,
         )
-
-
-def newest_instances(contents: tuple[SandboxContents, ...]) -> dict[str, ContainerObserved]:
-    """Return the newest instance of each container, whatever sandbox it is in."""
-    newest: dict[str, ContainerObserved] = {}
-    for sandbox in contents:
-        for instance in sandbox.containers:
-            other = newest.get(instance.name)
-            if other is None or instance.attempt > other.attempt:
-                newest[instance.name] = instance
-    return newest
-
-
-_ALIVE = frozenset({ContainerState.RUNNING, ContainerState.UNKNOWN})
-
-
-def is_alive(instance: ContainerObserved) -> bool:
-    """Return whether the instance may be running."""
-    return instance.state in _ALIVE

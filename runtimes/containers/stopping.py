@@ -2,11 +2,15 @@
 
 All containers of a pod but its sidecars are stopped in parallel, then the sidecars in reverse order, each
 when the one behind it is gone. Then the sandbox is stopped.
+
+The hook ``preStop`` is called before a container is stopped, within the grace: what it leaves of the grace,
+and two seconds at least, is for the end after SIGTERM.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from messages.container_runtime import (
     FindImage,
@@ -16,27 +20,32 @@ from messages.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from messages.pod_runtime import ContainerObserved, SandboxState
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
 from messages.units import Seconds
-from runtimes.containers.hooking import (
-    LEAST_AFTER_HOOK,
-    WORTH_SHORTENING,
-    Killing,
-    grace_after_hook,
-    is_pre_stop_called,
-)
+from runtimes.containers.contents import instances_in, is_alive
+from runtimes.containers.notes import LATE
 from runtimes.containers.shape import ContainerPart
-from runtimes.containers.situation import SANDBOX, Draft, Flight, PodSituation, Step, is_alive
+from runtimes.containers.situation import SANDBOX, Draft, Flight, HookStep, PodSituation, Step
+from runtimes.lifecycle_hooks.messages import HookKind
 
 _HARMLESS = FindImage | PullImage | LookAtPod
+LEAST_AFTER_HOOK: Final = Seconds(2.0)
+"""What a container has after SIGTERM, however long its hook took."""
+WORTH_SHORTENING: Final = Seconds(0.5)
 
 
-def is_stopped(contents: tuple[SandboxContents, ...]) -> bool:
-    """Return whether nothing of the pod lives."""
-    return not any(
-        each.sandbox.state is SandboxState.READY or any(map(is_alive, each.containers))
-        for each in contents
-    )
+class Killing(NamedTuple):
+    """How an instance is to be stopped."""
+
+    grace: Seconds
+    """From now on, for its hook and for what comes after SIGTERM."""
+    why: str = ""
+    """For people."""
+    replaces: str = ""
+    """As of a ``Step``."""
+    least: Seconds = LEAST_AFTER_HOOK
+    """What it has after SIGTERM if its hook took longer. With neither this nor a grace nobody waits for the
+    hook."""
 
 
 def is_being_changed(busy: Mapping[str, Flight]) -> bool:
@@ -84,7 +93,7 @@ def stop_everything(
     The hooks of sidecars are called with those of the others, as by a kubelet: only SIGTERM waits.
     """
     sidecars = [each.name for each in now.shape.inits if each.part is ContainerPart.SIDECAR]
-    alive = [one for each in now.contents for one in each.containers if is_alive(one)]
+    alive = [one for one in instances_in(now.contents) if is_alive(one)]
     first = [one for one in alive if one.name not in sidecars]
     least = LEAST_AFTER_HOOK if grace > 0 or shortest > 0 else Seconds(0.0)
     if alive:
@@ -105,7 +114,7 @@ def stop_everything(
 
 def end_old(now: PodSituation, old: tuple[SandboxContents, ...], draft: Draft) -> bool:
     """Stop what lives in sandboxes that are not used any more. Return whether there is anything."""
-    alive = [one for each in old for one in each.containers if is_alive(one)]
+    alive = [one for one in instances_in(old) if is_alive(one)]
     _stop(now, alive, Killing(now.shape.grace), draft)
     if alive or SANDBOX in now.busy:
         return bool(alive)
@@ -135,3 +144,43 @@ def _call_hooks(
 
 def _stop_of(one: ContainerObserved, ending: Killing) -> Killing:
     return Killing(ending.grace, f"Stopping container {one.name}", least=ending.least)
+
+
+def is_pre_stop_called(now: PodSituation, instance: ContainerObserved) -> bool:
+    """Return whether its end has begun: a hook that was called cannot be taken back."""
+    return bool(now.hooks) and (instance.id, HookKind.PRE_STOP) in now.hooks
+
+
+def grace_after_hook(
+    now: PodSituation, instance: ContainerObserved, ending: Killing, draft: Draft
+) -> Seconds | None:
+    """Return the grace with which ``instance`` is stopped now; None while its hook is in progress."""
+    grace, least = ending.grace, ending.least
+    if not (now.shape.has_hooks or now.hooks):
+        return grace
+    key = (instance.id, HookKind.PRE_STOP)
+    run = now.hooks.get(key)
+    if run is None:
+        if grace <= 0 or not _has_pre_stop(now, instance):
+            return grace
+        step = HookStep(instance.name, *key, grace, True, ending.why, ending.replaces)  # noqa: FBT003
+        draft.call_hook(step)
+        return None
+    until = min(run.until, Seconds(now.now + grace))
+    is_shorter = until + WORTH_SHORTENING < run.until or grace + least <= 0
+    if is_shorter and not run.is_over:
+        within = Seconds(max(0.0, until - now.now))
+        draft.hooks.append(HookStep(instance.name, *key, within, is_call=False))
+    given_up_at = Seconds(until + (LATE if least > 0 else 0.0))
+    if run.is_over or now.now >= given_up_at:
+        return Seconds(max(least, until - now.now))
+    draft.wait_until(given_up_at)
+    draft.ask_again(instance.name, key, run)
+    return None
+
+
+def _has_pre_stop(now: PodSituation, instance: ContainerObserved) -> bool:
+    if instance.state is not ContainerState.RUNNING:
+        return False
+    container = now.shape.get(instance.name)
+    return container is not None and container.pre_stop is not None

@@ -20,12 +20,11 @@ from messages.pod_runtime import (
     PodTrouble,
 )
 from messages.units import Seconds
-from runtimes.containers.confidential import never_ran
-from runtimes.containers.contents import Contents, with_starting
+from runtimes.containers.contents import Contents, instances_in, with_starting
 from runtimes.containers.hook_calls import ids_starting
 from runtimes.containers.observing import is_beginning, observed, with_back_offs, with_changes
 from runtimes.containers.record import RuntimeRecord
-from runtimes.containers.sayings import WARNING, Saying, when_waiting
+from runtimes.containers.sayings import WARNING, Saying, never_ran, when_waiting
 from runtimes.containers.shape import ContainerPart
 
 _FIELDS: Final = {
@@ -79,7 +78,7 @@ class PodTeller:
             news = replace(news, pulling=record.pulling)
         if before is not None and record.notes and not record.is_stopping:
             under_way = {call.step.target for call in record.calls}
-            under_way |= {one.name for one in _all(contents) if one.id in starting}
+            under_way |= {one.name for one in instances_in(contents) if one.id in starting}
             news = with_back_offs(news, before, under_way) if under_way else news
         self._say_waits(record, news)
         if troubles:
@@ -135,10 +134,10 @@ class PodTeller:
         """Log the containers of which it is known since ``before`` that and why they have exited."""
         if not before or record.contents is before:
             return
-        exited = [one for one in _all(record.contents) if _has_exited(one)]
+        exited = [one for one in instances_in(record.contents) if _has_exited(one)]
         if not exited:
             return
-        known = {one.id for one in _all(before) if _has_exited(one)}
+        known = {one.id for one in instances_in(before) if _has_exited(one)}
         for one in exited:
             if one.id not in known and not never_ran(one):
                 self._log.log(
@@ -206,10 +205,6 @@ def _field_path(record: RuntimeRecord, container: str) -> str:
     """Return where a container stands in the specification; empty for what is about the pod as a whole."""
     shape = record.shape.get(container) if container and record.shape is not None else None
     return "" if shape is None else f"spec.{_FIELDS[shape.part]}{{{container}}}"
-
-
-def _all(contents: Contents) -> Iterable[ContainerObserved]:
-    return (one for each in contents for one in each.containers)
 
 
 def _has_exited(one: ContainerObserved) -> bool:

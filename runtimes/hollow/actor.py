@@ -1,7 +1,7 @@
 """HollowContainers: a runtime of containers that run nothing, in memory.
 
 ``hollow.core`` decides all of it. This file is the actor around it: who is answered, who is told, and the
-one timer.
+alarm for the next step.
 """
 
 from __future__ import annotations
@@ -13,13 +13,9 @@ from typing import Final, TypeAlias
 
 from typing_extensions import override
 
-from actors.probes.watching import (
-    FollowProbes,
-    ProbesBegan,
-    ProbesToRun,
-)
+from actors.probes.watching import FollowProbes, ProbesBegan, ProbesToRun
 from files.record_keeper import KeepRecords, ReadRecords, RecordsAre
-from kernel import Key, PooledActor, Port, Timer
+from kernel import Key, PooledActor, Port
 from messages.container_runtime import (
     AskContainer,
     CallRuntime,
@@ -35,12 +31,11 @@ from messages.container_runtime import (
 )
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.probing import AnswersDescribed, DescribeAnswers
-from messages.units import Seconds
-from runtimes.hollow.core import AT_ONCE, HollowAnswer, HollowCore
-from runtimes.hollow.machine import Instant
+from messages.units import Instant, Seconds
+from runtimes.hollow.core import HollowAnswer, HollowCore
 from runtimes.hollow.questions import answer_of
 from runtimes.hollow.record_file import HollowRecordsAre, HollowRecordsMessage
-from runtimes.hollow.saving import restore, saved
+from runtimes.hollow.saved import restore, saved
 from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
     HookEnded,
@@ -65,13 +60,8 @@ _UNCERTAIN: Final = RuntimeFailure(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HollowStepsDue:
-    """Told by its timer, and by itself while more steps are due than it goes in one turn."""
-
-
 HollowContainersMessage: TypeAlias = (
-    ContainerRuntimeMessage | HooksMessage | ProbesToRun | HollowStepsDue | HollowRecordsAre
+    ContainerRuntimeMessage | HooksMessage | ProbesToRun | HollowRecordsAre
 )
 
 HOLLOW_CONTAINERS = Key[HollowContainersMessage]("runtime/containers")
@@ -97,7 +87,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
 
     Owns: sandboxes, containers, images and addresses of pods; the calls that take time.
     Hears: ``CallRuntime``, ``AskContainer``, ``HooksMessage``, ``ProbesToRun``, ``FollowContainers``,
-    ``DescribeRuntime``; its own timer.
+    ``DescribeRuntime``.
     Tells: whoever made a call ``RuntimeAnswered``, once, of a hook ``HookEnded``, and of a probe
     ``ProbeIs``; followers
     ``ContainersAre`` when they begin to follow and when it starts again, and ``PodContainersAre`` for what
@@ -118,14 +108,11 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         self._records = records
         self._memory = memory
         self._core = memory.core
-        self._timer: Timer | None = None
-        self._timer_due: Seconds | None = None
-        self._goes_on = False
-        """Whether it told itself to go on."""
         self._saved_at: Seconds | None = None
 
     @override
     def started(self) -> None:
+        self._next_step = self.alarm(self._go_on)
         self._next_saving = self.alarm(self._save)
         self._no_records = self.alarm(self._ask_records)
         failed, self._memory.in_hand = self._memory.in_hand, None
@@ -140,7 +127,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             self._ask_records()
             return
         self._tell(self._memory.followers, self._everything())
-        self._set_timer()
+        self._next_step.at(self._core.next_due)
         self._save()
 
     @override
@@ -153,19 +140,23 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             self._wait_for_records(message)
             return
         self._handle(message)
+        self._end_turn()
+
+    def _go_on(self) -> None:
+        """Go the steps that are due. If these are too many for a turn, there is another one."""
+        self._answer(self._core.go_on(self._now(), STEPS_PER_TURN))
+        self._end_turn()
+
+    def _end_turn(self) -> None:
         self._answer_hooks()
         self._tell_changes()
-        self._set_timer()
+        self._next_step.at(self._core.next_due)
         self._save()
 
     def _handle(self, message: HollowContainersMessage) -> None:
         match message:
             case CallRuntime() | RunHook() | ShortenHook() | ForgetHook():
                 self._take(message)
-            case HollowStepsDue():
-                self._goes_on = False
-                self._timer = self._timer_due = None
-                self._answer(self._core.go_on(self._now(), STEPS_PER_TURN))
             case FollowContainers(subscriber=subscriber):
                 if subscriber not in self._memory.followers:
                     self._memory.followers.append(subscriber)
@@ -215,7 +206,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             for each in waiting:
                 self._handle(each)
             self._tell_changes()
-            self._set_timer()
+            self._next_step.at(self._core.next_due)
         else:
             memory.waiting.append(message)
 
@@ -262,23 +253,6 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def _tell(self, followers: Iterable[Port[RuntimeFact]], fact: RuntimeFact) -> None:
         for follower in followers:
             follower.tell(fact)
-
-    def _set_timer(self) -> None:
-        """Have one timer, for the step that is due next; or go on after this turn if one is due."""
-        due = self._core.next_due
-        if self._goes_on or due == self._timer_due:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._timer_due = None
-        if due is None:
-            return
-        wait = Seconds(due - self.clock.monotonic())
-        if wait <= AT_ONCE:
-            self._goes_on = True
-            self.me.tell(HollowStepsDue())
-        else:
-            self._timer, self._timer_due = self.after(wait, HollowStepsDue()), due
 
     def _now(self) -> Instant:
         return Instant(self.clock.monotonic(), self.clock.wall())

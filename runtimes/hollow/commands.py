@@ -16,7 +16,7 @@ from math import inf, isinf
 from typing import Any, Final
 
 from messages.units import Seconds
-from runtimes.hollow.behaviour import Said
+from runtimes.hollow.rules import Said
 
 _SHELLS: Final = frozenset({"sh", "bash", "ash", "dash"})
 _SLEEP = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smhd]?)", re.ASCII)
@@ -51,6 +51,19 @@ def run(words: tuple[str, ...]) -> CommandOutcome | None:
     if name in _SHELLS:
         return _run_script(words[2]) if len(words) == 3 and words[1] in {"-c", "-ec"} else None
     return _run_all([words])
+
+
+def carried_out(command: tuple[str, ...], exit_code: int) -> tuple[float, int]:
+    """Return how many seconds ``command`` takes in a container, and its exit code.
+
+    ``exit_code`` is that of all commands of the container, if it is not 0. What is not understood takes no
+    time.
+    """
+    outcome = run(command) if command else None
+    if outcome is None:
+        return 0.0, exit_code
+    takes = inf if outcome.seconds is None else float(outcome.seconds)
+    return takes, exit_code or outcome.exit_code
 
 
 def _run_script(script: str) -> CommandOutcome | None:

@@ -29,12 +29,10 @@ from messages.container_runtime import (
 from messages.pods import PodUid
 from messages.probes import ProbeKey
 from messages.probing import AnswersCounted
-from messages.units import Seconds
-from runtimes.hollow.annotations import UnreadableAnnotationError
+from messages.units import Instant, Seconds
+from runtimes.hollow.behaviours import UnreadableAnnotationError
 from runtimes.hollow.hooks import HollowHooks, HookAnswer
-from runtimes.hollow.machine import NO_SECONDS, HollowMachine, Instant, not_found
-from runtimes.hollow.probing import HollowProbes, HollowProbesMessage, ProbeTold
-from runtimes.hollow.records import (
+from runtimes.hollow.inventory import (
     CarryOut,
     ContainerEnds,
     ContainerIsReady,
@@ -43,6 +41,8 @@ from runtimes.hollow.records import (
     ProbeTicks,
     SandboxDies,
 )
+from runtimes.hollow.machine import NO_SECONDS, HollowMachine, not_found
+from runtimes.hollow.probing import HollowProbes, HollowProbesMessage, ProbeTold
 from runtimes.hollow.rules import HollowRules, drawn
 from runtimes.lifecycle_hooks.messages import HooksMessage
 

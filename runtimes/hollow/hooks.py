@@ -6,14 +6,13 @@ Pages and ports answer at once. Annotations say otherwise.
 
 from __future__ import annotations
 
-from math import inf
 from typing import NamedTuple, assert_never
 
 from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.units import Seconds
-from runtimes.hollow.commands import run
+from runtimes.hollow.commands import carried_out
+from runtimes.hollow.inventory import ContainerRecord, HookEnds
 from runtimes.hollow.machine import HollowMachine
-from runtimes.hollow.records import ContainerRecord, HookEnds
 from runtimes.lifecycle_hooks.actions import SleepAction
 from runtimes.lifecycle_hooks.messages import (
     SHORTENED,
@@ -106,11 +105,8 @@ def _outcome(
 def _plain_outcome(record: ContainerRecord, request: RunHook) -> tuple[float, str]:
     match request.action:
         case ExecAction(command=command):
-            outcome = run(command)
-            code = record.behaviour.exec_exit_code or (outcome.exit_code if outcome else 0)
-            takes = 0.0 if outcome is None else outcome.seconds
-            failure = f"the command exited with code {code}" if code else ""
-            return inf if takes is None else takes, failure
+            takes, code = carried_out(command, record.behaviour.exec_exit_code)
+            return takes, f"the command exited with code {code}" if code else ""
         case SleepAction(seconds=seconds):
             return seconds, ""
         case HttpGetAction() | TcpSocketAction():

@@ -1,16 +1,137 @@
-"""The indices over the sandboxes and containers of a hollow runtime. Pure."""
+"""The sandboxes and containers of a hollow runtime in few bytes, and the steps that they will go. Pure.
+
+``Inventory`` has the indices over them, and ``Schedule`` the steps in one heap. It knows no clock.
+"""
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
 
-from messages.container_runtime import SandboxContents
-from messages.pod_runtime import ContainerObserved, ContainerState, RuntimePod
+from messages.container_runtime import CallRuntime, PodIdentity, SandboxContents
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    RuntimePod,
+    SandboxObserved,
+    SandboxState,
+)
 from messages.pods import PodUid
-from runtimes.hollow.records import ContainerRecord, SandboxRecord
+from messages.probes import ProbeKey
+from messages.units import Seconds, Timestamp
+from runtimes.hollow.rules import ContainerBehaviour, Ending
+from runtimes.lifecycle_hooks.messages import RunHook
+
+_WORTH_COMPACTING: Final = 64
+"""Below this many entries a scan for cancelled ones costs more than it frees."""
+
+
+@dataclass(slots=True, eq=False)
+class SandboxRecord:
+    """One sandbox."""
+
+    pod: PodIdentity
+    observed: SandboxObserved
+    containers: list[ContainerRecord] = field(default_factory=list)
+    death: SandboxDies | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether containers can be started in it."""
+        return self.observed.state is SandboxState.READY
+
+    def contents(self) -> SandboxContents:
+        """Return what is told of it."""
+        return SandboxContents(
+            pod=self.pod,
+            sandbox=self.observed,
+            containers=tuple([container.observed for container in self.containers]),
+        )
+
+
+@dataclass(slots=True, eq=False)
+class ContainerRecord:
+    """One container."""
+
+    sandbox: SandboxRecord
+    observed: ContainerObserved
+    behaviour: ContainerBehaviour
+    end: ContainerEnds | None = None
+    """How it will end, as far as that is known: by itself, or because it is being stopped."""
+    readiness: ContainerIsReady | None = None
+    signals: tuple[tuple[Timestamp, str], ...] = ()
+    """The last signals that it got, and when."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs."""
+        return self.observed.state is ContainerState.RUNNING
+
+
+@dataclass(slots=True, eq=False)
+class CarryOut:
+    """A request takes effect, and is answered."""
+
+    due: Seconds
+    call: CallRuntime
+    uid: PodUid
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ContainerEnds:
+    """A container ends: by itself, or because it is being stopped."""
+
+    due: Seconds
+    container: ContainerRecord
+    ending: Ending
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ContainerIsReady:
+    """A container begins to serve."""
+
+    due: Seconds
+    container: ContainerRecord
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class SandboxDies:
+    """A sandbox dies by itself."""
+
+    due: Seconds
+    sandbox: SandboxRecord
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class HookEnds:
+    """A hook of a container ends."""
+
+    due: Seconds
+    request: RunHook
+    failure: str
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ProbeTicks:
+    """An answer of a probe is due."""
+
+    due: Seconds
+    key: ProbeKey
+    is_cancelled: bool = False
+
+
+HollowStep: TypeAlias = (
+    CarryOut | ContainerEnds | ContainerIsReady | SandboxDies | HookEnds | ProbeTicks
+)
 
 
 class Inventory:
@@ -115,3 +236,50 @@ def _runtime_pod(sandboxes: Iterable[SandboxRecord]) -> RuntimePod:
         started_at=records[-1].observed.created_at,
         running_containers=running,
     )
+
+
+class Schedule:
+    """Steps in the order in which they are due; those due at once in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[Seconds, int, HollowStep]] = []
+        self._serial = itertools.count()
+        self._cancelled = 0
+
+    def __len__(self) -> int:
+        """How many steps are to happen."""
+        return len(self._heap) - self._cancelled
+
+    def add(self, step: HollowStep) -> None:
+        """Add a step."""
+        heapq.heappush(self._heap, (step.due, next(self._serial), step))
+
+    def cancel(self, step: HollowStep | None) -> None:
+        """Take a step back that has not happened. Does nothing for None."""
+        if step is None or step.is_cancelled:
+            return
+        step.is_cancelled = True
+        self._cancelled += 1
+        if self._cancelled * 2 > len(self._heap) > _WORTH_COMPACTING:
+            self._heap = [entry for entry in self._heap if not entry[2].is_cancelled]
+            heapq.heapify(self._heap)
+            self._cancelled = 0
+
+    def next_due(self) -> Seconds | None:
+        """Return when the next step is due; None if there is none."""
+        self._drop_cancelled()
+        return self._heap[0][0] if self._heap else None
+
+    def pop_due(self, now: Seconds) -> HollowStep | None:
+        """Remove the next step if it is due by ``now``, and return it."""
+        self._drop_cancelled()
+        if not self._heap or self._heap[0][0] > now:
+            return None
+        step = heapq.heappop(self._heap)[2]
+        step.is_cancelled = True  # it has happened: to cancel it does nothing
+        return step
+
+    def _drop_cancelled(self) -> None:
+        while self._heap and self._heap[0][2].is_cancelled:
+            heapq.heappop(self._heap)
+            self._cancelled -= 1

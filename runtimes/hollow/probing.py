@@ -13,21 +13,14 @@ from math import ceil, floor, inf
 from typing import Final, NamedTuple, TypeAlias
 
 from actors.probes.thresholds import Count, begin, counted
-from actors.probes.watching import (
-    DropProbe,
-    OnlyProbes,
-    ProbeIs,
-    ProbeRemark,
-    RestProbe,
-    RunProbe,
-)
+from actors.probes.watching import DropProbe, OnlyProbes, ProbeIs, ProbeRemark, RestProbe, RunProbe
 from manifests.handlers import ExecAction, UnusableHandler
 from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.probing import AnswersCounted
-from messages.units import Seconds, Timestamp
-from runtimes.hollow.commands import run
-from runtimes.hollow.machine import HollowMachine, Instant
-from runtimes.hollow.records import ContainerRecord, ProbeTicks
+from messages.units import Instant, Seconds, Timestamp
+from runtimes.hollow.commands import carried_out
+from runtimes.hollow.inventory import ContainerRecord, ProbeTicks
+from runtimes.hollow.machine import HollowMachine
 
 HollowProbesMessage: TypeAlias = RunProbe | RestProbe | DropProbe | OnlyProbes
 
@@ -247,11 +240,8 @@ def outcome_at(
 def _outcome_of_command(record: ContainerRecord, watch: RunProbe) -> ProbeOutcome:
     if not isinstance(watch.spec.handler, ExecAction):
         return _SUCCESS
-    command = watch.spec.handler.command
-    outcome = run(command) if command else None
-    code = record.behaviour.exec_exit_code or (outcome.exit_code if outcome else 0)
-    takes = inf if outcome and outcome.seconds is None else (outcome.seconds if outcome else 0.0)
-    if takes is not None and takes > watch.spec.timeout:
+    takes, code = carried_out(watch.spec.handler.command, record.behaviour.exec_exit_code)
+    if takes > watch.spec.timeout:
         return _failure(f"the command did not end within {watch.spec.timeout:g} s")
     return _failure(f"the command exited with code {code}") if code else _SUCCESS
 

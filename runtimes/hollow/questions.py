@@ -25,8 +25,8 @@ from messages.container_runtime import (
 )
 from messages.units import Seconds, Timestamp
 from runtimes.hollow.commands import run
+from runtimes.hollow.inventory import ContainerRecord
 from runtimes.hollow.machine import HollowMachine, not_found, refused
-from runtimes.hollow.records import ContainerRecord
 from runtimes.hollow.rules import drawn
 
 NOTHING_RUN: Final = "hollow: nothing was run"

@@ -17,8 +17,7 @@ import structlog
 from files.record_keeper import RecordKeeperMessage, RecordsAre, record_key
 from files.records import UNUSABLE, Trouble, read_file, replaced, set_aside
 from messages.pods import PodUid
-from runtimes.hollow.saved import SavedPod
-from runtimes.hollow.saved_lines import decoded, encoded
+from runtimes.hollow.saved import SavedPod, decoded, encoded
 
 HEADER: Final = b'{"records":"actorlet hollow containers","version":1}\n'
 _READ_LIMIT: Final = 512 * 2**20

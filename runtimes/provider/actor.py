@@ -1,24 +1,26 @@
-"""VirtualRuntime: a runtime of pods that calls somebody's Python class.
+"""PodProviderRuntime: a runtime of pods that calls somebody's Python class.
 
 ``reports`` and ``following`` say what a provider's answers mean, ``pods`` and ``observing`` what is known of
-each pod, ``plan`` what to call next, ``desk`` which calls are under way, and ``examining`` brings them
-together. This file is the actor around them.
+each pod, ``plan`` what to call next, ``calls_under_way`` which calls have not returned, and ``examining``
+brings them together. This file is the actor around them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from typing_extensions import override
 
-from kernel import PooledActor, Port, Timer
+from kernel import Key, PooledActor, Port, Timer
+from messages.events import PostEvent
 from messages.pod_runtime import (
     ContainersSignalled,
     DescribeRuntime,
     ForgetPod,
     ListRuntimePods,
+    PodRuntimeMessage,
     PodsObserved,
     PodTrouble,
     RunPod,
@@ -36,25 +38,22 @@ from runtimes.provider.calls import (
     ProviderFailure,
     Returned,
 )
-from runtimes.provider.desk import CallDesk
+from runtimes.provider.calls_under_way import CallsUnderWay, Looks
 from runtimes.provider.examining import PodExaminer
-from runtimes.provider.listing import counted, is_stranger, listed
 from runtimes.provider.loading import LoadedProvider
-from runtimes.provider.looks import Looks
-from runtimes.provider.memory import CallOut, VirtualMemory, VirtualRules, remember
-from runtimes.provider.messages import VirtualPorts, VirtualRuntimeMessage
-from runtimes.provider.node_reports import sound_node
-from runtimes.provider.notices import VirtualNotices, reason_of, sentence_of
+from runtimes.provider.memory import CallOut, ProviderMemory, ProviderRules, remember
+from runtimes.provider.notices import ProviderNotices, reason_of, sentence_of
+from runtimes.provider.observing import counted, is_stranger, listed
 from runtimes.provider.plan import pause_after
 from runtimes.provider.pods import (
     Method,
-    VirtualPod,
+    ProviderPod,
     is_obsolete,
     note_failure,
     note_success,
     take_command,
 )
-from runtimes.provider.reports import Nonsense, Readings
+from runtimes.provider.reports import Nonsense, Readings, sound_node
 
 PORTION: Final = 128
 """Pods that are examined in one turn."""
@@ -62,8 +61,18 @@ UNKNOWN_FOR: Final = 60.0
 """Seconds after which a pod is said to be ignored that the class tells and nobody knows."""
 NO_SIGNALS: Final = "pods of this runtime get no signals"
 
+ProviderRuntimeMessage: TypeAlias = PodRuntimeMessage | ProviderChanged | ProviderCallEnded
 
-class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
+
+def _name_of(message: ProviderRuntimeMessage) -> type | None:
+    return ProviderChanged if isinstance(message, ProviderChanged) else None
+
+
+PROVIDER_RUNTIME = Key[ProviderRuntimeMessage]("runtime", coalesce=_name_of)
+"""The address of the runtime of pods, if that is this one."""
+
+
+class PodProviderRuntime(PooledActor[ProviderRuntimeMessage]):
     """Runs pods by calling a class with ``run``, ``stop`` and ``observe``.
 
     Owns: what is known of each pod, and which calls are made for it.
@@ -82,16 +91,21 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         self,
         loaded: LoadedProvider,
         calls: ProviderCalls,
-        ports: VirtualPorts,
-        memory: VirtualMemory,
-        rules: VirtualRules,
+        me: Port[ProviderCallEnded],
+        memory: ProviderMemory,
+        rules: ProviderRules,
+        events: Port[PostEvent] | None = None,
     ) -> None:
+        """``me`` is its own address, which outlives a crash: calls are answered there.
+
+        ``events`` is None for a standalone agent.
+        """
         self._loaded = loaded
         self._calls = calls
-        self._ports = ports
+        self._address = me
         self._memory = memory
         self._rules = rules
-        self._notices = VirtualNotices(ports.events, loaded.name)
+        self._notices = ProviderNotices(events, loaded.name)
         self._to_examine: dict[PodUid, None] = {}
         self._lists: list[Port[PodsObserved]] = []
         self._node_trouble = ""
@@ -99,15 +113,15 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
     @override
     def started(self) -> None:
         memory, rules, loaded = self._memory, self._rules, self._loaded
-        self._desk = CallDesk(
-            loaded.provider, self._calls, self._ports.me, memory, rules, self._give_up_later
+        self._under_way = CallsUnderWay(
+            loaded.provider, self._calls, self._address, memory, rules, self._give_up_later
         )
-        self._looks = Looks(self._desk, memory, rules, self.alarm(self._look))
+        self._looks = Looks(self._under_way, memory, rules, self.alarm(self._look))
         self._pods = PodExaminer(
-            memory, self._desk, self._notices, loaded.can, self._examine_one_later
+            memory, self._under_way, self._notices, loaded.can, self._examine_one_later
         )
         self._more = self.alarm(self._go_on)
-        self._desk.resume(self.clock)
+        self._under_way.resume(self.clock)
         self._lists = list(self._memory.followers)
         for it in self._memory.pods.values():
             it.last_told = None
@@ -117,7 +131,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             self._ask_node()
 
     @override
-    def receive(self, message: VirtualRuntimeMessage, /) -> None:
+    def receive(self, message: ProviderRuntimeMessage, /) -> None:
         match message:
             case RunPod() | StopPod() | ForgetPod():
                 self._take_command(message)
@@ -161,7 +175,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             forgotten = self._memory.forgotten.get(uid)
             if forgotten is not None and command.mark < forgotten:
                 return
-            it = VirtualPod(uid=uid, command=command, is_new_run=forgotten is not None)
+            it = ProviderPod(uid=uid, command=command, is_new_run=forgotten is not None)
             self._memory.pods[uid] = it
         elif is_obsolete(it, command):
             return
@@ -186,7 +200,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
     # --- calls ------------------------------------------------------------------------------------------
 
     def _take_outcome(self, ref: int) -> None:
-        out = self._desk.take(ref)
+        out = self._under_way.take(ref)
         if out is None:
             return
         outcome = out.call.outcome
@@ -218,7 +232,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         self._examine_later((uid,))
         self._looks.look(self.clock)
 
-    def _note_failure(self, it: VirtualPod, method: Method, sentence: str) -> None:
+    def _note_failure(self, it: ProviderPod, method: Method, sentence: str) -> None:
         note_failure(it, self.clock.monotonic() + pause_after(it.failures + 1))
         it.trouble = PodTrouble(reason=reason_of(method), message=sentence)
         self._notices.failed(it, method, sentence)
@@ -228,7 +242,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
 
     def _give_up(self, ref: int) -> None:
         """Wait no longer for a call that has had its time."""
-        out = self._desk.give_up(ref)
+        out = self._under_way.give_up(ref)
         if out is not None:
             self._note_late(ref, out)
             self._go_on()
@@ -283,20 +297,20 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         sentence = self._trouble()
         self._notices.trouble(sentence)
         away = (PodTrouble(reason="RuntimeIsAway", message=sentence),)
-        common = away if self._looks.is_away(self.clock) or self._desk.is_stuck else ()
+        common = away if self._looks.is_away(self.clock) or self._under_way.is_stuck else ()
         if bool(common) != bool(self._pods.common):
             self._pods.common = common
             self._examine_later(self._memory.pods)
 
     def _trouble(self) -> str:
-        stuck = "too many calls hang, so no other is made" if self._desk.is_stuck else ""
+        stuck = "too many calls hang, so no other is made" if self._under_way.is_stuck else ""
         return self._looks.trouble or stuck or self._node_trouble
 
     # --- the Node, and what others ask -------------------------------------------------------------------
 
     def _ask_node(self) -> None:
-        if self._desk.may_begin(Method.NODE):
-            self._desk.begin(Method.NODE, clock=self.clock, digest=sound_node)
+        if self._under_way.may_begin(Method.NODE):
+            self._under_way.begin(Method.NODE, clock=self.clock, digest=sound_node)
 
     def _take_node(self, outcome: Returned | ProviderFailure) -> None:
         self.later(self._rules.node_every, self._ask_node)

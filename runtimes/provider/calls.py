@@ -20,7 +20,7 @@ from typing_extensions import override
 from kernel.loop_thread import LoopThread
 from messages.port import Port
 from runtimes.provider.pods import Method
-from runtimes.provider.texts import cut
+from runtimes.provider.reports import cut
 
 TEXT_BYTES: Final = 16_384
 """How much of an exception's text is looked at. Less is shown."""

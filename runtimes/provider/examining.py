@@ -10,15 +10,15 @@ from kernel import Clock, Timer
 from messages.pod_runtime import ForgetPod, PodTrouble, RunPod, StopPod
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from runtimes.provider.desk import CallDesk
-from runtimes.provider.memory import VirtualMemory, remember
-from runtimes.provider.notices import VirtualNotices
+from runtimes.provider.calls_under_way import CallsUnderWay
+from runtimes.provider.memory import ProviderMemory, remember
+from runtimes.provider.notices import ProviderNotices
 from runtimes.provider.observing import nothing_left, observation, take_report
-from runtimes.provider.plan import Abilities, CallProvider, Rest, WaitUntil, next_virtual_step
+from runtimes.provider.plan import Abilities, CallProvider, Rest, WaitUntil, next_step
 from runtimes.provider.pods import (
     UNFOLLOWED,
     Method,
-    VirtualPod,
+    ProviderPod,
     note_call,
     note_lost,
     note_unfollowed,
@@ -33,9 +33,9 @@ class PodExaminer:
 
     def __init__(
         self,
-        memory: VirtualMemory,
-        desk: CallDesk,
-        notices: VirtualNotices,
+        memory: ProviderMemory,
+        under_way: CallsUnderWay,
+        notices: ProviderNotices,
         can: Abilities,
         later: Callable[[Seconds, PodUid], Timer],
     ) -> None:
@@ -45,7 +45,7 @@ class PodExaminer:
         self.common: tuple[PodTrouble, ...] = ()
         """What is wrong with all pods."""
         self._memory = memory
-        self._desk = desk
+        self._under_way = under_way
         self._notices = notices
         self._can = can
         self._later = later
@@ -53,7 +53,7 @@ class PodExaminer:
         """Pods that wait until fewer calls are under way, the oldest first."""
         self._timers: dict[PodUid, Timer] = {}
 
-    def examine(self, it: VirtualPod, clock: Clock) -> None:
+    def examine(self, it: ProviderPod, clock: Clock) -> None:
         """Take what was observed of a pod, do what follows, and tell how it is."""
         memory, now = self._memory, clock.monotonic()
         self._waiting.pop(it.uid, None)
@@ -63,7 +63,7 @@ class PodExaminer:
             learned = take_report(it, memory.readings.get(it.uid), clock.wall(), now)
             # What ran before the agent started was not started now.
             self._notices.learned(it, learned if is_known else learned.without_steps())
-        step = next_virtual_step(it, memory.observed, now, self._can)
+        step = next_step(it, memory.observed, now, self._can)
         self.unsettled.add(it.uid)
         match step:
             case CallProvider():
@@ -89,7 +89,7 @@ class PodExaminer:
 
     def next_waiting(self) -> tuple[PodUid, ...]:
         """Return as many of the pods that wait for room as there is room now, the oldest first."""
-        return tuple(islice(self._waiting, max(self._desk.room, 0)))
+        return tuple(islice(self._waiting, max(self._under_way.room, 0)))
 
     # --- inside ----------------------------------------------------------------------------------------
 
@@ -99,15 +99,15 @@ class PodExaminer:
             timer.cancel()
         self._timers[uid] = self._later(delay, uid)
 
-    def _begin(self, it: VirtualPod, step: CallProvider, clock: Clock) -> None:
-        if self._desk.room <= 0:
+    def _begin(self, it: ProviderPod, step: CallProvider, clock: Clock) -> None:
+        if self._under_way.room <= 0:
             self._waiting[it.uid] = None
             return
         method = step.method
         pod = it.pod or Pod.of({"metadata": {"uid": it.uid}, "spec": {}})
         if method is Method.STOP and it.stopping_by is None and it.lives:
             self._notices.stopping(it, step.grace)
-        ref = self._desk.begin(
+        ref = self._under_way.begin(
             method,
             *((pod, float(step.grace)) if method is Method.STOP else (pod,)),
             clock=clock,
@@ -118,14 +118,14 @@ class PodExaminer:
         it.calls[ref] = method
         note_call(it, method, clock.monotonic() + step.grace, clock.wall())
 
-    def _lose(self, it: VirtualPod, clock: Clock) -> None:
+    def _lose(self, it: ProviderPod, clock: Clock) -> None:
         note_lost(it, clock.wall())
         sentence = "it is not told any more, and nobody knows how it ended"
         it.trouble = PodTrouble(reason="ContainerStatusUnknown", message=sentence, is_for_good=True)
         self._notices.warning(it, "ContainerStatusUnknown", sentence)
         self._note_effect(it, clock)
 
-    def _note_effect(self, it: VirtualPod, clock: Clock) -> None:
+    def _note_effect(self, it: ProviderPod, clock: Clock) -> None:
         it.effective = it.command.mark
         self.unsettled.discard(it.uid)
         if isinstance(it.command, StopPod) and not it.is_told:
@@ -134,7 +134,7 @@ class PodExaminer:
         for sentence in note_unfollowed(it, has_update=can.update, has_volumes=can.volumes):
             self._notices.warning(it, UNFOLLOWED, sentence)
 
-    def _drop(self, it: VirtualPod) -> None:
+    def _drop(self, it: ProviderPod) -> None:
         assert isinstance(it.command, ForgetPod)  # noqa: S101  # else it would not be gone
         it.command.reply_to.tell(nothing_left(it.command))
         remember(self._memory.forgotten, it.uid, it.command.mark)
@@ -144,7 +144,7 @@ class PodExaminer:
         if timer is not None:
             timer.cancel()
 
-    def _tell(self, it: VirtualPod) -> None:
+    def _tell(self, it: ProviderPod) -> None:
         has_stopped = isinstance(it.command, StopPod) and it.effective == it.command.mark
         if self._memory.observed == 0 or (it.is_unclear and not has_stopped):
             return  # how it is is not known yet: it may be shown as running, since an earlier agent

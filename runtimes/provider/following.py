@@ -23,7 +23,7 @@ from messages.pod_runtime import (
 from messages.pods import TERMINAL_PHASES, JsonObject, Pod, PodPhase, PodUid
 from messages.units import Timestamp
 from runtimes.provider.pod_provider import ContainerReport, PodReport
-from runtimes.provider.texts import quoted
+from runtimes.provider.reports import quoted
 
 _ORDER: Final = {
     PodPhase.PENDING: 0,

@@ -16,7 +16,7 @@ from typing import Final
 
 from runtimes.provider.plan import Abilities
 from runtimes.provider.pod_provider import PodProvider, ProviderContext
-from runtimes.provider.texts import cut
+from runtimes.provider.reports import cut
 
 REQUIRED: Final = {"run": ("pod",), "stop": ("pod", "grace"), "observe": ()}
 OPTIONAL: Final = {"node": (), "update": ("pod",), "forget": ("pod",), "attach": ("context",)}

@@ -14,9 +14,8 @@ from messages.pod_runtime import Mark, PodsObserved, RunPod, RuntimeNode
 from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Seconds
 from runtimes.provider.calls import ProviderCall, ProviderChanged
-from runtimes.provider.environment import UnreadObjectError
-from runtimes.provider.pod_provider import ProviderContext
-from runtimes.provider.pods import VirtualPod
+from runtimes.provider.pod_provider import ProviderContext, UnreadObjectError
+from runtimes.provider.pods import ProviderPod
 from runtimes.provider.reports import Readings
 
 V = TypeVar("V")
@@ -26,7 +25,7 @@ REMEMBERED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualRules:
+class ProviderRules:
     """How a provider is called."""
 
     poll: Seconds = Seconds(1.0)
@@ -57,10 +56,10 @@ class CallOut:
 
 
 @dataclass(slots=True)
-class VirtualMemory:
+class ProviderMemory:
     """One life of the runtime at a time uses it. Threads of the provider only read ``pods``."""
 
-    pods: dict[PodUid, VirtualPod] = field(default_factory=dict)
+    pods: dict[PodUid, ProviderPod] = field(default_factory=dict)
     out: dict[int, CallOut] = field(default_factory=dict)
     """Calls under way, and those that were given up and have not returned."""
     last_ref: int = 0
@@ -83,7 +82,9 @@ class VirtualMemory:
 class RuntimeContext(ProviderContext):
     """What the provider gets, for as long as the process lives."""
 
-    def __init__(self, memory: VirtualMemory, runtime: Callable[[], Port[ProviderChanged]]) -> None:
+    def __init__(
+        self, memory: ProviderMemory, runtime: Callable[[], Port[ProviderChanged]]
+    ) -> None:
         self._memory = memory
         self._runtime = runtime
 

@@ -11,8 +11,8 @@ from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import PodUid
 from runtimes.provider.calls import ProviderFailure
 from runtimes.provider.observing import ReportNews
-from runtimes.provider.pods import Method, VirtualPod
-from runtimes.provider.texts import cut, without_values
+from runtimes.provider.pods import Method, ProviderPod
+from runtimes.provider.reports import cut, without_values
 
 TEXT_BYTES: Final = 700
 """Of an exception, in events and in the log."""
@@ -22,7 +22,7 @@ WRONG_STATUS: Final = "WrongStatus"
 _log = structlog.get_logger("runtime")
 
 
-class VirtualNotices:
+class ProviderNotices:
     """Tells each thing once to the log, and about pods by an event too."""
 
     def __init__(self, events: Port[PostEvent] | None, name: str) -> None:
@@ -30,16 +30,16 @@ class VirtualNotices:
         self._name = name
         self._runtime_trouble = ""
 
-    def failed(self, it: VirtualPod, method: Method, sentence: str) -> None:
+    def failed(self, it: ProviderPod, method: Method, sentence: str) -> None:
         """Tell that a call about a pod failed."""
         _log.warning("a call failed", pod=it.display_name, call=method.value, error=sentence)
         self._warn(it, reason_of(method), sentence)
 
-    def returned_late(self, it: VirtualPod, method: Method) -> None:
+    def returned_late(self, it: ProviderPod, method: Method) -> None:
         """Tell that a call that was given up has returned."""
         _log.info("a call returned after all", pod=it.display_name, call=method.value)
 
-    def learned(self, it: VirtualPod, learned: ReportNews) -> None:
+    def learned(self, it: ProviderPod, learned: ReportNews) -> None:
         """Tell what an observation brought."""
         for complaint in learned.complaints:
             _log.warning("a report is not followed", pod=it.display_name, reason=complaint)
@@ -52,7 +52,7 @@ class VirtualNotices:
             code = current.exit_code if current is not None else None
             _log.info("container ended", pod=it.display_name, container=name, exit_code=code)
 
-    def stopping(self, it: VirtualPod, grace: float) -> None:
+    def stopping(self, it: ProviderPod, grace: float) -> None:
         """Tell that a pod that lives is being stopped."""
         _log.info("stopping pod", pod=it.display_name, grace_seconds=round(grace, 3))
         for name, history in (it.state.containers if it.state is not None else {}).items():
@@ -60,7 +60,7 @@ class VirtualNotices:
             if current is not None and current.exit_code is None:
                 self._tell(it, EventType.NORMAL, "Killing", f"Stopping container {name}")
 
-    def warning(self, it: VirtualPod, reason: str, sentence: str) -> None:
+    def warning(self, it: ProviderPod, reason: str, sentence: str) -> None:
         """Tell what is wrong with a pod."""
         _log.warning("pod in trouble", pod=it.display_name, reason=reason, error=sentence)
         self._warn(it, reason, sentence)
@@ -77,10 +77,10 @@ class VirtualNotices:
         elif before and not sentence:
             _log.info("the runtime can be used again", runtime=self._name, reason_was=before)
 
-    def _warn(self, it: VirtualPod, reason: str, message: str) -> None:
+    def _warn(self, it: ProviderPod, reason: str, message: str) -> None:
         self._tell(it, EventType.WARNING, reason, message)
 
-    def _tell(self, it: VirtualPod, kind: EventType, reason: str, message: str) -> None:
+    def _tell(self, it: ProviderPod, kind: EventType, reason: str, message: str) -> None:
         pod = it.pod
         if self._events is None or pod is None or not pod.name:
             return
@@ -93,7 +93,7 @@ def reason_of(method: Method) -> str:
     return _REASONS.get(method, "FailedSync")
 
 
-def sentence_of(it: VirtualPod | None, method: Method, failure: ProviderFailure) -> str:
+def sentence_of(it: ProviderPod | None, method: Method, failure: ProviderFailure) -> str:
     """Return what a failed call says, without values of the Secrets of its pod."""
     text = without_values(failure.text, it.objects) if it is not None else failure.text
     said = f"{failure.kind}: {' '.join(text.split())}" if text else failure.kind

@@ -1,7 +1,8 @@
-"""What observations say of one pod, and what others are told of it. Pure."""
+"""What observations say of one pod, what others are told of it, and the list of all pods. Pure."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -27,10 +28,10 @@ from runtimes.provider.following import (
     waiting_containers,
     with_variables,
 )
+from runtimes.provider.memory import ProviderMemory
 from runtimes.provider.pod_provider import PodReport
-from runtimes.provider.pods import UNFOLLOWED, VirtualPod
-from runtimes.provider.reports import Nonsense
-from runtimes.provider.texts import without_values
+from runtimes.provider.pods import UNFOLLOWED, ProviderPod
+from runtimes.provider.reports import Nonsense, without_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class ReportNews:
 
 
 def take_report(
-    it: VirtualPod, report: PodReport | Nonsense | None, now: Timestamp, moment: float
+    it: ProviderPod, report: PodReport | Nonsense | None, now: Timestamp, moment: float
 ) -> ReportNews:
     """Note what the newest observation says of it. None: nothing."""
     if isinstance(report, PodReport) and it.is_new_run and _has_ended(report):
@@ -78,15 +79,16 @@ def take_report(
     )
 
 
-def _is_older_than_shown(it: VirtualPod, report: PodReport) -> str | None:
+def _is_older_than_shown(it: ProviderPod, report: PodReport) -> str | None:
     """Return in words that the first report that an agent gets of a pod is older than what it shows."""
     if it.state is not None or it.may_be_there or not isinstance(it.command, RunPod):
         return None
-    is_running = it.command.pod.phase == PodPhase.RUNNING.value
-    return goes_back(PodPhase.RUNNING, phase_of_report(report)) if is_running else None
+    if not it.command.is_running:
+        return None
+    return goes_back(PodPhase.RUNNING, phase_of_report(report))
 
 
-def observation(it: VirtualPod, more: tuple[PodTrouble, ...]) -> PodObserved:
+def observation(it: ProviderPod, more: tuple[PodTrouble, ...]) -> PodObserved:
     """Return all that is known of it. ``more`` are troubles that concern all pods."""
     state = it.state
     own = (it.trouble, state.trouble if state is not None else None)
@@ -106,12 +108,12 @@ def nothing_left(command: ForgetPod) -> PodObserved:
     return PodObserved(uid=command.uid, mark=command.mark)
 
 
-def _not_started(it: VirtualPod) -> Mapping[str, ContainerHistory]:
+def _not_started(it: ProviderPod) -> Mapping[str, ContainerHistory]:
     """Return the containers of a pod that is to run, and that nothing is known of."""
     return waiting_containers(it.command.pod) if isinstance(it.command, RunPod) else {}
 
 
-def _sandbox(it: VirtualPod, state: FollowedPod) -> SandboxObserved:
+def _sandbox(it: ProviderPod, state: FollowedPod) -> SandboxObserved:
     return SandboxObserved(
         id=f"virtual://{it.uid}",
         attempt=0,
@@ -128,7 +130,7 @@ def pod_of_report(uid: PodUid, report: PodReport) -> Pod:
     return replace(pod, source=report.source)
 
 
-def runtime_pod(uid: PodUid, report: PodReport, it: VirtualPod | None) -> RuntimePod:
+def runtime_pod(uid: PodUid, report: PodReport, it: ProviderPod | None) -> RuntimePod:
     """Return the entry of a pod in the list of all pods."""
     pod = it.pod if it is not None and it.pod is not None else pod_of_report(uid, report)
     state = it.state if it is not None else None
@@ -158,7 +160,7 @@ def _has_ended(report: PodReport) -> bool:
     return phase_of_report(report) in {PodPhase.SUCCEEDED, PodPhase.FAILED}
 
 
-def _not_said(it: VirtualPod, complaints: tuple[str, ...]) -> tuple[str, ...]:
+def _not_said(it: ProviderPod, complaints: tuple[str, ...]) -> tuple[str, ...]:
     """Return the complaints that were not in the last report, and remember all of this one."""
     news = tuple(each for each in complaints if each not in it.said)
     it.said = frozenset(complaints)
@@ -191,3 +193,28 @@ def _newly(
         and found is not None
         and found[1] is wanted
     )
+
+
+def is_stranger(report: PodReport | Nonsense) -> bool:
+    """Whether a pod that nobody commanded does not say whose it is. Else it may have outlived the agent."""
+    return not isinstance(report, PodReport) or not (report.name and report.namespace)
+
+
+def listed(memory: ProviderMemory) -> tuple[RuntimePod, ...]:
+    """Return all pods that the last observation told of, without those that nobody knows."""
+    return tuple(
+        runtime_pod(uid, report, memory.pods.get(uid))
+        for uid, report in memory.readings.items()
+        if isinstance(report, PodReport)
+        and (uid in memory.pods or not is_stranger(report))
+        and uid not in memory.forgotten
+    )
+
+
+def counted(memory: ProviderMemory) -> Mapping[ContainerState, int]:
+    """Return how many containers are in each state."""
+    states: Counter[ContainerState] = Counter()
+    for it in memory.pods.values():
+        histories = it.state.containers.values() if it.state is not None else ()
+        states.update(each.current.state for each in histories if each.current is not None)
+    return states

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from messages.pod_runtime import RunPod, StopPod
 from messages.units import Seconds
-from runtimes.provider.pods import SHORTEST_GRACE, Method, VirtualPod, restart_policy_of
+from runtimes.provider.pods import SHORTEST_GRACE, Method, ProviderPod, restart_policy_of
 
 MISSING_FOR: Final = Seconds(10.0)
 """How long a pod that was run must be missing from all observations to count as not there."""
@@ -58,7 +58,7 @@ class CallProvider:
     grace: Seconds = Seconds(0.0)
 
 
-VirtualStep: TypeAlias = Rest | WaitUntil | CallProvider
+ProviderStep: TypeAlias = Rest | WaitUntil | CallProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Abilities:
     """It makes the volumes of its pods itself."""
 
 
-def next_virtual_step(it: VirtualPod, observed: int, now: float, can: Abilities) -> VirtualStep:
+def next_step(it: ProviderPod, observed: int, now: float, can: Abilities) -> ProviderStep:
     """Return what to do for ``it``. ``observed`` is the number of the last observation that was answered."""
     if it.calls:
         return _shortened(it, now) or Rest.WAITING
@@ -83,7 +83,7 @@ def next_virtual_step(it: VirtualPod, observed: int, now: float, can: Abilities)
     return _to_stop(it, now, can)
 
 
-def _to_run(it: VirtualPod, command: RunPod, now: float, can: Abilities) -> VirtualStep:
+def _to_run(it: ProviderPod, command: RunPod, now: float, can: Abilities) -> ProviderStep:
     if it.state is not None and it.state.has_ended:
         return Rest.AS_COMMANDED
     if it.is_told:
@@ -102,7 +102,7 @@ def _to_run(it: VirtualPod, command: RunPod, now: float, can: Abilities) -> Virt
     return _paused(it, now) or CallProvider(Method.RUN)
 
 
-def _to_stop(it: VirtualPod, now: float, can: Abilities) -> VirtualStep:
+def _to_stop(it: ProviderPod, now: float, can: Abilities) -> ProviderStep:
     was_asked = it.stopping_by is not None
     if it.lives:
         return _stop_what_lives(it, now)
@@ -119,7 +119,7 @@ def _to_stop(it: VirtualPod, now: float, can: Abilities) -> VirtualStep:
     return Rest.GONE
 
 
-def _stop_what_lives(it: VirtualPod, now: float) -> VirtualStep:
+def _stop_what_lives(it: ProviderPod, now: float) -> ProviderStep:
     if list(it.hung.values()).count(Method.STOP) >= MOST_HANGING_STOPS:
         return Rest.WAITING
     if it.stopping_by is None:
@@ -134,7 +134,7 @@ def _stop_what_lives(it: VirtualPod, now: float) -> VirtualStep:
     )
 
 
-def _shortened(it: VirtualPod, now: float) -> CallProvider | None:
+def _shortened(it: ProviderPod, now: float) -> CallProvider | None:
     """Return the call that says that there is less time than was said before, if there is."""
     if isinstance(it.command, RunPod) or it.stop_by is None or it.stopping_by is None:
         return None
@@ -146,11 +146,11 @@ def _shortened(it: VirtualPod, now: float) -> CallProvider | None:
     )
 
 
-def _grace(it: VirtualPod, now: float) -> Seconds:
+def _grace(it: ProviderPod, now: float) -> Seconds:
     return Seconds(max((it.stop_by or now) - now, SHORTEST_GRACE))
 
 
-def _paused(it: VirtualPod, now: float) -> WaitUntil | None:
+def _paused(it: ProviderPod, now: float) -> WaitUntil | None:
     return WaitUntil(it.retry_at) if it.retry_at is not None and now < it.retry_at else None
 
 

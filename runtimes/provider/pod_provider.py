@@ -9,12 +9,19 @@ People import these names from ``actorlet``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, TypeAlias
 
+from manifests.references.identity import object_of
+from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
-from runtimes.provider.environment import environment_with
+from runtimes.environment.assembling import environment_of
+from runtimes.environment.objects import named_values
+from runtimes.environment.situation import Environment, EnvironmentSituation
+
+Resolve: TypeAlias = Callable[[Pod, str, str], Mapping[str, bytes]]
+"""Returns the values of an object of the pod's namespace, by kind and name. Raises LookupError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +99,45 @@ class ProviderContext(Protocol):
     def resolve(self, pod: Pod, kind: str, name: str) -> Mapping[str, bytes]:
         """Return the values of a Secret or ConfigMap that the environment of a pod's containers uses."""
         ...
+
+
+class UnreadObjectError(LookupError):
+    """An object cannot be read at present. Nobody knows whether it exists."""
+
+
+def environment_with(pod: Pod, container: JsonObject, resolve: Resolve) -> Environment:
+    """Return the environment of ``container``. Raises LookupError for what is missing, without any value.
+
+    The pod's addresses and what the node has are not known here: a provider has its own.
+    """
+    objects: dict[ObjectId, ObjectValue] = {}
+    for needed in named_values(container):
+        wanted = object_of(pod, needed.kind, needed.name)
+        try:
+            objects[wanted] = _value(needed.kind, resolve(pod, needed.kind.value, needed.name))
+        except UnreadObjectError:
+            raise  # even an optional one may be there
+        except LookupError:
+            continue  # whether it may be missing is decided where it is used
+    made = environment_of(EnvironmentSituation(pod=pod, container=container, objects=objects))
+    if made.failure:
+        raise LookupError(made.failure)
+    return made
+
+
+def _value(kind: ObjectKind, data: Mapping[str, bytes]) -> ObjectValue:
+    binary = frozenset[str]()
+    if kind is ObjectKind.CONFIG_MAP:
+        binary = frozenset(key for key, value in data.items() if not _is_text(value))
+    return ObjectValue(uid="", resource_version="", data=data, binary_keys=binary)
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class PodProvider(ABC):

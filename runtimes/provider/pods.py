@@ -42,7 +42,7 @@ class Method(StrEnum):
 
 
 @dataclass(slots=True)
-class VirtualPod:
+class ProviderPod:
     """One pod, as its runtime remembers it over crashes. Times are those of the monotonic clock."""
 
     uid: PodUid
@@ -117,14 +117,14 @@ class VirtualPod:
 # Commands.
 
 
-def is_obsolete(it: VirtualPod, command: RunPod | StopPod | ForgetPod) -> bool:
+def is_obsolete(it: ProviderPod, command: RunPod | StopPod | ForgetPod) -> bool:
     """Whether ``command`` says nothing new: a smaller mark, or a run of what is being stopped."""
     if command.mark < it.command.mark:
         return True
     return isinstance(command, RunPod) and not isinstance(it.command, RunPod)
 
 
-def take_command(it: VirtualPod, command: RunPod | StopPod | ForgetPod, now: float) -> None:
+def take_command(it: ProviderPod, command: RunPod | StopPod | ForgetPod, now: float) -> None:
     """Note ``command``, which is not obsolete. Its effect is told, whether or not it was told before."""
     is_news = command.mark != it.command.mark
     it.command, it.last_told = command, None
@@ -149,7 +149,7 @@ def take_command(it: VirtualPod, command: RunPod | StopPod | ForgetPod, now: flo
 # What follows from observations.
 
 
-def note_lost(it: VirtualPod, now: Timestamp) -> None:
+def note_lost(it: ProviderPod, now: Timestamp) -> None:
     """Note that it was there and is not any more, and that nobody knows how it ended."""
     if it.state is None or it.state.has_ended:
         return
@@ -161,7 +161,7 @@ def note_lost(it: VirtualPod, now: Timestamp) -> None:
 
 
 def note_unfollowed(
-    it: VirtualPod, *, has_update: bool, has_volumes: bool = False
+    it: ProviderPod, *, has_update: bool, has_volumes: bool = False
 ) -> tuple[str, ...]:
     """Note which of the wishes of its command cannot be followed. Return those that were not told before."""
     if not isinstance(it.command, RunPod):
@@ -190,7 +190,7 @@ def volumes_of(pod: Pod) -> list[str]:
 # Calls.
 
 
-def note_call(it: VirtualPod, method: Method, ends_by: float, now: Timestamp) -> None:
+def note_call(it: ProviderPod, method: Method, ends_by: float, now: Timestamp) -> None:
     """Note that the provider is called."""
     if method is Method.RUN:
         note_lost(it, now)
@@ -202,7 +202,7 @@ def note_call(it: VirtualPod, method: Method, ends_by: float, now: Timestamp) ->
         it.stopping_by, it.was_stopped = ends_by, False
 
 
-def _used(it: VirtualPod) -> Mapping[str, tuple[UsedObject, ...]]:
+def _used(it: ProviderPod) -> Mapping[str, tuple[UsedObject, ...]]:
     """Return what variables of each container are made from if it starts now."""
     if it.pod is None:
         return {}
@@ -212,7 +212,7 @@ def _used(it: VirtualPod) -> Mapping[str, tuple[UsedObject, ...]]:
     }
 
 
-def note_success(it: VirtualPod, method: Method, spec: JsonObject | None) -> None:
+def note_success(it: ProviderPod, method: Method, spec: JsonObject | None) -> None:
     """Note that a call returned. ``spec`` is what the pod was run with."""
     it.failures, it.retry_at, it.trouble = 0, None, None
     if method is Method.STOP:
@@ -223,7 +223,7 @@ def note_success(it: VirtualPod, method: Method, spec: JsonObject | None) -> Non
         it.was_run, it.is_new_run, it.spec_run = True, False, spec
 
 
-def note_failure(it: VirtualPod, retry_at: float) -> None:
+def note_failure(it: ProviderPod, retry_at: float) -> None:
     """Note that a call failed, or was given up."""
     it.failures += 1
     it.retry_at = retry_at

@@ -138,7 +138,7 @@ def _goes_back(pod: Pod, name: str, old: ContainerHistory, new: ContainerHistory
     if not is_over(old.current) or (is_new_over and new.wait is None):
         return False
     if has_exited(old.current) and not is_new_over and _id(old) == _id(new):
-        return True
+        return not _is_guess(old.current)
     if old.wait is not None:
         return False
     spec = _specification(pod, name)
@@ -148,6 +148,11 @@ def _goes_back(pod: Pod, name: str, old: ContainerHistory, new: ContainerHistory
         code = exit_code(old)
         return not is_sidecar(spec) and (code == 0 or not _is_again(spec, pod, code))
     return not _is_again(spec, pod, exit_code(old))
+
+
+def _is_guess(instance: ContainerObserved | None) -> bool:
+    """Return whether an end was only concluded: a runtime that tells such an instance again knows better."""
+    return instance is not None and instance.reason == LOST_REASON
 
 
 def _id(history: ContainerHistory) -> str | None:

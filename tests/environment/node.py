@@ -182,6 +182,8 @@ class Node:
         self.runtime.loses_power()
         for each in ("root", "logs"):
             power.goes(self.folder / each)
+        if (lost := self.runtime.lost_with_power) is not None:
+            power.empties(self.folder / "root" / lost)
         self.is_killed()
 
     def advance(self, seconds: float) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.pods.admission import Admission, Admitted, Preempt, Rejected
-from actors.pods.node_view import NodeView
+from actors.pods.node_fit import NodeView
 from manifests.priorities import is_critical
 from manifests.requests import pod_requests
 from messages.pods import Pod, PodUid

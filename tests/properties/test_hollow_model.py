@@ -26,19 +26,12 @@ from messages.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from messages.pod_runtime import (
-    ContainerObserved,
-    ContainerState,
-    SandboxObserved,
-    SandboxState,
-)
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import PodUid
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds, Timestamp
 from runtimes.hollow.core import HollowCore
-from runtimes.hollow.machine import Instant
 from runtimes.hollow.rules import HollowRules
-from runtimes.hollow.saved_lines import decoded, encoded
-from runtimes.hollow.saving import restore, saved
+from runtimes.hollow.saved import decoded, encoded, restore, saved
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
 from tests.support.runtimes.hollow_stage import creation, hollow_pod

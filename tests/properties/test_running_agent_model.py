@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from typing_extensions import override
 
-from actors.pods.keeper import POD_KEEPER
+from actors.pods.keeper_parts import POD_KEEPER
 from actors.pods.status_keeper import STATUS_KEEPER
 from kernel import Port
 from messages.pod_lives import DescribePodLives, PodLivesDescribed

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runtimes.hollow.annotations import PREFIX
+from runtimes.hollow.behaviours import PREFIX
 from tests.environment.node import Node, Sources
 from tests.environment.oracle.rest import NEVER_RUNS
 from tests.environment.outside import Outside

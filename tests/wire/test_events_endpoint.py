@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 from typing_extensions import override
 
-from actors.events.feed import EVENT_FEED
+from actors.events.feed_parts import EVENT_FEED
 from messages.changes import Op, PodChange
 from messages.event_feed import AttachReader, FeedTelling
 from messages.objects import (

@@ -19,9 +19,7 @@ from messages.pod_runtime import RuntimeDescribed
 from messages.probing import AnswersDescribed, AttemptsBegun, CommandsWaiting, ProbesDescribed
 from messages.releases import Release, ReleaseState
 from messages.statuses import (
-    START_BOUNDS,
     StartLatencies,
-    StartTimes,
     StatusesDescribed,
     TimesCounted,
 )
@@ -40,7 +38,7 @@ RUNNING: Final = RunningState(
     statuses=StatusesDescribed(
         statuses={},
         refused={},
-        starts=StartTimes(buckets=(0,) * (len(START_BOUNDS) + 1), seconds=0.0),
+        starts=NO_TIMES,
         latencies=StartLatencies(sli={}, total={}),
         syncs=NO_TIMES,
     ),

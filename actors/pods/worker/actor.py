@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
-import structlog
 from typing_extensions import override
 
-from actors.pods.lifecycle import FORGET, LifeEvent, RunStep, StopStep
+from actors.pods.lifecycle import (
+    FORGET,
+    OVERDUE,
+    LifeEvent,
+    RunStep,
+    StopStep,
+    active_deadline,
+)
 from actors.pods.orders import (
     CommandAgain,
-    DeadlineDue,
     HooksDue,
     KeepingOverdue,
     ObjectsDue,
@@ -22,28 +27,28 @@ from actors.pods.orders import (
     VolumesOverdue,
     WorkerGone,
 )
-from actors.pods.worker.changes import HookFact, WorkerChanges
 from actors.pods.worker.commands import WorkerCommands
-from actors.pods.worker.deadline import OVERDUE, WorkerDeadline
+from actors.pods.worker.hooks import HookFact, WorkerChanges
 from actors.pods.worker.keeping import WorkerKeeping
-from actors.pods.worker.needs import NeedFact
 from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.probes import WorkerProbes, worker_probes
-from actors.pods.worker.supply import WorkerSupply
+from actors.pods.worker.supply import NeedFact, WorkerSupply
 from files.record_keeper import RecordsKept
-from kernel import LevelIs, PooledActor, Port
+from kernel import LevelIs, PooledActor, Port, Timer
 from messages.change_hooks import RolloutGranted
 from messages.objects import ChangeDecided, ObjectChanged
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved
 from messages.pods import TERMINAL_PHASES, Pod, PodPhase
 from messages.probing import ProbesAgain, ProbesSay
+from messages.units import Seconds, Timestamp
 from messages.volumes import ReleaseAnswer, VolumesAre, VolumesGone, VolumesStay
 from stores.statuses.phase import phase_of
 from stores.statuses.status import final_failure
 
-_log = structlog.get_logger("pods")
+LONGEST_TIMER: Final = Seconds(86_400.0)
+"""A deadline that is further away is looked at once a day: absurd numbers are no timers."""
 
 
 class PodWorker(PooledActor[PodWorkerMessage]):
@@ -95,7 +100,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._keeping = WorkerKeeping(ports, memory, me, self.after)
         self._commands = WorkerCommands(ports, memory, me, self._news)
         self._supply = WorkerSupply(ports, memory, me, self.after)
-        self._deadline = WorkerDeadline(memory, self.after)
+        self._deadline: Timer | None = None
         self._probes: WorkerProbes | None = None
         """None for a pod without probes."""
         self._changes = WorkerChanges(ports, memory, me, self.after, self._restart_outdated)
@@ -140,15 +145,12 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._do_again(message)
 
     def _do_again(
-        self, message: DeadlineDue | CommandAgain | RepeatStatus | RecordsKept | KeepingOverdue
+        self, message: CommandAgain | RepeatStatus | RecordsKept | KeepingOverdue
     ) -> None:
         match message:
             case RecordsKept() | KeepingOverdue():
                 self._memory.is_end_kept = True
                 self._go_on()
-            case DeadlineDue():
-                self._go_on()
-                self._news.tell_life()
             case CommandAgain():
                 self._command_again()
             case RepeatStatus():
@@ -168,7 +170,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             return
         memory.wish = wish
         memory.has_begun |= wish.was_there
-        self._supply.note_wish(wish)
+        self._supply.volumes.note_wish(wish)
         if wish.is_killed or wish.grace is not None:
             life.end(wish.failure, wish.grace)
         if wish.is_removed:
@@ -181,7 +183,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     def _go_on(self) -> None:
         """Tell the runtime what is to be done in this stage, unless it was told."""
         life, now = self._memory.life, self.clock.wall()
-        if life.stage is PodLife.SYNC and self._deadline.is_over(now):
+        if life.stage is PodLife.SYNC and self._is_overdue(now):
             life.end(OVERDUE)
             self._news.post(OVERDUE)
         step = life.next_step(self._pod, has_volumes=self._memory.has_volumes)
@@ -197,6 +199,24 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             case _:
                 self._commands.take_step(step, self.incarnation)
         self._want_probes()
+
+    def _is_overdue(self, now: Timestamp) -> bool:
+        """Return whether the pod was active for as long as it may be; else look again when that is due."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        limit, status = active_deadline(self._pod.document), self._memory.status
+        if limit is None or status is None or status.start_time is None:
+            return False
+        left = status.start_time + limit - now
+        if left > 0:
+            delay = Seconds(min(left, LONGEST_TIMER))
+            self._deadline = self.later(delay, self._look_at_deadline)
+        return left <= 0
+
+    def _look_at_deadline(self) -> None:
+        self._go_on()
+        self._news.tell_life()
 
     def _command_again(self) -> None:
         if self._commands.told is not None:
@@ -221,7 +241,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     def _keep(self) -> None:
         stage = self._memory.life.stage
         if stage is PodLife.SYNC and self._commands.is_told_to_run:
-            self._keeping.keep(self._supply.decided_versions())
+            self._keeping.keep(self._supply.needed.decided_versions())
         elif stage is not PodLife.SYNC:
             self._keeping.keep_addresses()
 
@@ -287,9 +307,9 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         is_end = isinstance(fact, VolumesGone | VolumesStay)
         if is_end and not self._memory.life.is_stopped:
             return
-        self._supply.take_volumes(fact)
+        self._supply.volumes.take(fact)
         if not isinstance(fact, VolumesOverdue):
-            self._news.note_volumes(self._supply.troubles, self.clock.wall())
+            self._news.note_volumes(self._supply.volumes.troubles(), self.clock.wall())
         if isinstance(fact, VolumesGone):
             self._go_on()
         elif isinstance(fact, VolumesAre):
@@ -325,8 +345,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             if self._commands.is_told_to_run and self._probes.has_commands:
                 self._run()
             self._keep()
-            status = self._memory.status
-            self._changes.note_observed(status.observed if status is not None else None)
+            self._changes.note_observed(self._memory.observed)
 
     # --- what is done about changes --------------------------------------------------------------------
 

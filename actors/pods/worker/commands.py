@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from actors.pods.lifecycle import FORGET, RUN, LifeStep, StopStep
-from actors.pods.worker.needs import NO_SUPPLIES, Supplies
 from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.probes import WorkerProbes
+from actors.pods.worker.supply import NO_SUPPLIES, Supplies
 from kernel import Port
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
+from messages.pods import PodPhase
 
 
 class WorkerCommands:
@@ -50,6 +51,7 @@ class WorkerCommands:
                 pod=memory.wish.pod,
                 mark=self._next(incarnation),
                 reply_to=self._me,
+                is_running=memory.status is not None and memory.status.phase is PodPhase.RUNNING,
                 verdicts=probes.verdicts() if probes is not None else {},
                 first_digests=memory.first_digests or {},
                 outdated=outdated,

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias, assert_never
 
 from actors.pods.orders import HooksDue
 from actors.pods.records import ObjectVersion
-from actors.pods.worker.hook_memory import DoneHook, HooksMemory, WaitingHook
-from actors.pods.worker.hook_reports import HookReports
+from actors.pods.worker.hook_actions import ChangeRestarts, ChangeSignals, HookReports
 from actors.pods.worker.object_hooks import (
+    DoneHook,
+    HooksMemory,
+    WaitingHook,
     containers_using,
     is_read,
     is_seen,
@@ -26,19 +29,21 @@ from actors.pods.worker.object_hooks import (
     seen_instances,
 )
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
-from actors.pods.worker.signals import ChangeSignals
-from actors.pods.worker.turns import RestartTurns
+from actors.pods.worker.supply import WorkerSupply
 from kernel import Port, Timer
 from messages.change_hooks import HookResult, RolloutGranted
 from messages.objects import ChangeAction, ChangeDecided, ObjectId
+from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved
 from messages.units import Seconds, Timestamp
 from messages.volumes import VolumesAre
 
 SAID_AFTER: Final = Seconds(30.0)
 """How long after it was due people are told what it waits for."""
-FAILED_RESTART: Final = "FailedRestart"
 NOT_SHOWN: Final = "ObjectNotShown"
+
+HookFact: TypeAlias = ChangeDecided | ContainersSignalled | RolloutGranted | HooksDue
+"""What a worker hears of changes."""
 
 
 class WorkerHooks:
@@ -60,15 +65,28 @@ class WorkerHooks:
         self._hooks = memory.hooks
         self._reports = HookReports(ports, memory)
         self._signals = ChangeSignals(ports.runtime, memory, self._hooks, me, self._reports)
-        self._turns = RestartTurns(ports, memory, self._hooks.turns, me)
+        self._restarts = ChangeRestarts(ports, memory, self._hooks, me, self._reports, restart)
         self._after = after
-        self._restart = restart
         self._timer: Timer | None = None
 
     # --- what it hears ---------------------------------------------------------------------------------
 
-    def decide(self, decided: ChangeDecided, now: Seconds) -> None:
-        """Note what is to be done about a change."""
+    def take(self, fact: HookFact, now: Seconds) -> None:
+        """Take what is to be done about a change, what came of a signal, or a turn."""
+        match fact:
+            case ChangeDecided():
+                if self._memory.life.stage is PodLife.SYNC:
+                    self._note_decision(fact, now)
+            case ContainersSignalled():
+                self._signals.take_answer(fact)
+            case RolloutGranted():
+                self._restarts.take_turn(fact)
+            case HooksDue():
+                pass  # what is due is looked for after each message
+            case _:
+                assert_never(fact)
+
+    def _note_decision(self, decided: ChangeDecided, now: Seconds) -> None:
         waiting, changed = self._hooks.waiting, decided.changed
         due = Seconds(now + decided.delay)
         if waiting is None or (waiting.action, waiting.signal) != (decided.action, decided.signal):
@@ -79,36 +97,18 @@ class WorkerHooks:
         waiting.objects[changed.object] = changed.resource_version
         waiting.instances = waiting.seen_at = None
 
-    def take_answer(self, answer: ContainersSignalled) -> None:
-        """Take what came of a signal."""
-        self._signals.take_answer(answer, self._observed())
-
-    def take_turn(self, granted: RolloutGranted) -> None:
-        """Restart a container whose turn it is."""
-        name = granted.container
-        running = self._running([name])
-        was_wanted, is_needed = self._turns.take(granted, running)
-        if is_needed:
-            self._restart_now({name: running[name]}, self._hooks.turns.objects)
-        elif was_wanted:
-            self._reports.count(ChangeAction.RESTART, HookResult.NOT_NEEDED)
-
     def note_observed(self, observed: PodObserved) -> None:
         """Forget instances that nobody sees any more, and return turns that are over."""
         if observed.containers:
             self._hooks.outdated &= seen_instances(observed)
-        self._turns.note_observed(observed)
-
-    def resume(self) -> None:
-        """Go on in a new life of the worker."""
-        self._signals.resume()
+        self._restarts.note_observed(observed)
 
     def cancel(self) -> None:
         """Do nothing any more: the pod is being stopped. May repeat."""
         hooks = self._hooks
         if hooks.waiting is not None:
             self._reports.count(hooks.waiting.action, HookResult.CANCELLED)
-        self._turns.return_all()
+        self._restarts.return_all()
         hooks.waiting = hooks.sent = None
         hooks.done.clear()
         self._set_timer(None, Seconds(0.0))
@@ -128,8 +128,8 @@ class WorkerHooks:
             due = self._go_on_waiting(told, versions, now, wall)
         times = [
             due,
-            self._signals.ask_again(now, self._observed()),
-            self._turns.want(now),
+            self._signals.ask_again(now),
+            self._restarts.want(now),
         ]
         self._set_timer(min((time for time in times if time is not None), default=None), now)
 
@@ -154,7 +154,7 @@ class WorkerHooks:
 
         Return whether there are any.
         """
-        late = late_instances(self._observed(), self._hooks.done)
+        late = late_instances(self._memory.observed, self._hooks.done)
         waiting = self._hooks.waiting
         if not late or (waiting is not None and waiting.instances is None):
             return False  # those that run when all of it is seen are meant then
@@ -167,7 +167,7 @@ class WorkerHooks:
         return True
 
     def _go_on_seen(self, waiting: WaitingHook, now: Seconds, wall: Timestamp) -> Seconds | None:
-        if self._observed() is None:
+        if self._memory.observed is None:
             return None
         if waiting.instances is None or waiting.seen_at is None:
             waiting.instances, waiting.seen_at = self._running(self._names_of(waiting)), wall
@@ -188,10 +188,8 @@ class WorkerHooks:
             self._reports.count(waiting.action, HookResult.NOT_NEEDED)
         elif waiting.action is ChangeAction.SIGNAL:
             self._signals.send(waiting, meant, now)
-        elif self._turns.are_needed:
-            self._turns.wait(meant, waiting.objects)
         else:
-            self._restart_now(meant, waiting.objects)
+            self._restarts.begin(meant, waiting.objects)
 
     def _note_done(
         self, waiting: WaitingHook, instances: Mapping[str, str], seen_at: Timestamp
@@ -239,26 +237,10 @@ class WorkerHooks:
         self._reports.warn(NOT_SHOWN, f"{text}: {why}" if why else text)
         return None
 
-    def _restart_now(self, instances: Mapping[str, str], objects: Iterable[ObjectId]) -> None:
-        if not self._ports.restarts_containers:
-            for name in instances:
-                text = f"Container {name} is not restarted: the runtime cannot"
-                self._reports.warn(FAILED_RESTART, text)
-            self._reports.count(ChangeAction.RESTART, HookResult.FAILED)
-            return
-        self._hooks.outdated |= frozenset(instances.values())
-        for name in instances:
-            self._reports.say(f"Restarting container {name}: {names_of(objects)} changed")
-        self._reports.count(ChangeAction.RESTART, HookResult.DONE)
-        self._restart()
-
     # --- inside ----------------------------------------------------------------------------------------
 
-    def _observed(self) -> PodObserved | None:
-        return self._memory.status.observed if self._memory.status is not None else None
-
     def _running(self, names: Iterable[str]) -> dict[str, str]:
-        return running_instances(self._observed(), names)
+        return running_instances(self._memory.observed, names)
 
     def _names_of(self, waiting: WaitingHook) -> frozenset[str]:
         pod = self._memory.wish.pod
@@ -271,3 +253,54 @@ class WorkerHooks:
             self._timer = None
         if due is not None:
             self._timer = self._after(Seconds(max(0.0, due - now)), HooksDue())
+
+
+class WorkerChanges:
+    """Begins to act on changes with the first one. So a pod that none concerns has nothing of it."""
+
+    def __init__(
+        self,
+        ports: WorkerPorts,
+        memory: WorkerMemory,
+        me: Port[ContainersSignalled | RolloutGranted],
+        after: Callable[[Seconds, HooksDue], Timer],
+        restart: Callable[[], None],
+    ) -> None:
+        """``restart`` tells the runtime which instances are outdated, and has that kept."""
+        self._memory = memory
+        self._make = partial(WorkerHooks, ports, memory, me, after, restart)
+        self._hooks: WorkerHooks | None = None
+        """None until the first change that something is to be done about."""
+
+    def begin(self) -> None:
+        """Go on with what an earlier life, or an earlier process, has begun."""
+        memory = self._memory
+        if memory.hooks is None and memory.kept is not None and memory.kept.outdated:
+            memory.hooks = HooksMemory(outdated=memory.kept.outdated)
+        if memory.hooks is not None:
+            self._begun()
+
+    def take(self, fact: HookFact, now: Seconds) -> None:
+        """Take in what is told. What is told of other pods is for these."""
+        if not isinstance(fact, ChangeDecided) or fact.pod == self._memory.wish.pod.uid:
+            self._begun().take(fact, now)
+
+    def go_on(self, supply: WorkerSupply, now: Seconds, wall: Timestamp) -> None:
+        """Do what can be done now about changes."""
+        if self._hooks is not None and self._memory.life.stage is PodLife.SYNC:
+            self._hooks.go_on(supply.volumes.told, supply.needed.versions(), now, wall)
+
+    def note_observed(self, observed: PodObserved | None) -> None:
+        """Let the next one of a group go on if a container that was restarted is back."""
+        if self._hooks is not None and observed is not None:
+            self._hooks.note_observed(observed)
+
+    def cancel(self) -> None:
+        """Do nothing any more: the pod is being stopped. May repeat."""
+        if self._hooks is not None:
+            self._hooks.cancel()
+
+    def _begun(self) -> WorkerHooks:
+        if self._hooks is None:
+            self._hooks = self._make()
+        return self._hooks

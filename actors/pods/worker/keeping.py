@@ -114,8 +114,7 @@ class WorkerKeeping:
         memory = self._memory
         if not memory.wish.pod.is_static:
             return ()  # the API server has them
-        observed = memory.status.observed if memory.status is not None else None
-        sandbox = observed.sandbox if observed is not None else None
+        sandbox = memory.observed.sandbox if memory.observed is not None else None
         known = memory.kept.ips if memory.kept is not None else ()
         return sandbox.ips or known if sandbox is not None else known
 

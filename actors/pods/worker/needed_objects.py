@@ -213,8 +213,12 @@ class NeededObjects:
         ]
 
 
-def needed_objects(pod: Pod, *, with_files: bool = True) -> NeededObjects | None:
-    """Return what ``pod`` needs before it can start, or acts on; None if that is nothing.
+NOTHING_NEEDED: Final = NeededObjects({})
+"""What most pods of a mass start need."""
+
+
+def needed_objects(pod: Pod, *, with_files: bool = True) -> NeededObjects:
+    """Return what ``pod`` needs before it can start, or acts on.
 
     Without ``with_files``, somebody else sees to the files of its volumes.
     """
@@ -237,7 +241,7 @@ def needed_objects(pod: Pod, *, with_files: bool = True) -> NeededObjects | None
             is_required = reference.use is not Use.PULL and is_told and not reference.is_optional
             known.is_required |= is_required or is_needed_file
             known.is_acted_on |= is_acted_on
-    return NeededObjects(objects) if objects else None
+    return NeededObjects(objects) if objects else NOTHING_NEEDED
 
 
 def _hook_of(pod: Pod) -> ChangeHook | None:

@@ -8,12 +8,11 @@ from typing import Final
 
 from actors.pods.admission import DEFERRED, INFEASIBLE
 from actors.pods.orders import LifeIs
-from actors.pods.pod_events import pod_event
 from actors.pods.records import conditions_kept
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.volumes import FAILED_MOUNT, FAILED_UNMOUNT, UNSUPPORTED_VOLUME
 from manifests.container_hashes import container_digests, has_digest
-from messages.events import EventType
+from messages.events import EventType, ObjectReference, PostEvent
 from messages.pod_lives import PodLife
 from messages.pod_runtime import (
     NO_MARK,
@@ -165,8 +164,7 @@ class WorkerNews:
 
     def note_verdicts(self, now: Timestamp) -> None:
         """Tell the status that follows of what was observed last, if people see another one."""
-        before = self._memory.status
-        self.note_status(before.observed if before is not None else None, now)
+        self.note_status(self._memory.observed, now)
 
     def _with_troubles(self, observed: PodObserved | None) -> PodObserved | None:
         """Return what is observed, with the troubles that the runtime knows nothing of."""
@@ -218,8 +216,13 @@ class WorkerNews:
         memory = self._memory
         if memory.probes is None:
             return None
-        shown = memory.status.observed if memory.status is not None else None
-        return memory.probes.verdicts(memory.wish.pod, observed or shown)
+        return memory.probes.verdicts(memory.wish.pod, observed or memory.observed)
+
+
+def pod_event(pod: Pod, kind: EventType, failure: PodFailure) -> PostEvent:
+    """Return the event that ``failure`` happened to ``pod``."""
+    about, reason = ObjectReference.of_pod(pod), failure.reason
+    return PostEvent(regarding=about, type=kind, reason=reason, message=failure.message)
 
 
 def edited_before(pod: Pod, observed: PodObserved) -> list[str]:

@@ -4,24 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import structlog
 
 from actors.pods.lifecycle import Life
 from actors.pods.orders import LifeIs, PodWish, WorkerGone
 from actors.pods.records import KeepPods, KeptPod
-from actors.pods.worker.hook_memory import HooksMemory
-from actors.pods.worker.object_following import ObjectLevels, ObjectManagers
-from actors.pods.worker.wanted_probes import ProbesMemory
+from actors.pods.worker.object_hooks import HooksMemory
+from actors.pods.worker.probe_reading import ProbesMemory
 from kernel import Followable, Port
 from messages.change_hooks import RolloutMessage
 from messages.events import PostEvent
-from messages.pod_runtime import ForgetPod, RunPod, SignalContainers, StopPod
+from messages.objects import (
+    ChangeMissed,
+    FollowObjects,
+    HeldObject,
+    ObjectId,
+    ObjectKind,
+    RegisterPod,
+    UnfollowObjects,
+    UnprovenTaken,
+    UnregisterPod,
+)
+from messages.pod_runtime import ForgetPod, PodObserved, RunPod, SignalContainers, StopPod
 from messages.probing import ProbesMessage
 from messages.services import ClusterServices, ServicesIn
 from messages.statuses import PodCondition, PodStatus, PodStatusIs
 from messages.volumes import VolumeMessage
+
+ObjectManagers: TypeAlias = Mapping[
+    ObjectKind,
+    Port[
+        RegisterPod | UnregisterPod | FollowObjects | UnfollowObjects | UnprovenTaken | ChangeMissed
+    ],
+]
+"""The addresses of the managers of Secrets and of ConfigMaps."""
+ObjectLevels: TypeAlias = Mapping[ObjectKind, Followable[ObjectId, HeldObject]]
+"""What is known of Secrets and of ConfigMaps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,3 +111,8 @@ class WorkerMemory:
     """No earlier process that knew digests has seen the pod: it may have been edited unnoticed."""
     has_begun: bool = False
     """The runtime was told to run it, or had it before: files of volumes are not waited for any more."""
+
+    @property
+    def observed(self) -> PodObserved | None:
+        """What the runtime told last of the pod, as the last status has it; None before."""
+        return self.status.observed if self.status is not None else None

@@ -1,4 +1,4 @@
-"""What is known of a pod's probes before any of them has answered. Pure.
+"""What is known of a pod's probes, over crashes of its worker and before any of them has answered. Pure.
 
 A container that is new is neither ready nor, with a startup probe, started. What the status of the API or the
 record of an earlier process says of the instance that runs still counts (rule Y13).
@@ -7,6 +7,7 @@ record of an earlier process says of the instance that runs still counts (rule Y
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from messages.pod_runtime import ContainerObserved, ContainerState, PodObserved, ProbeVerdict
@@ -18,6 +19,32 @@ from stores.statuses.shown import Container, containers, init_containers
 
 _FIELDS: Final = tuple(kind.field_name for kind in ProbeKind)
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses")
+
+
+@dataclass(slots=True)
+class ProbesMemory:
+    """What outlives a life of a worker of a pod with probes."""
+
+    known: Mapping[str, ProbeVerdict]
+    """What an earlier process knew, by name of the container."""
+    said: Mapping[str, ProbeVerdict] = field(default_factory=dict)
+    """What was said last."""
+    is_observed: bool = False
+    """The runtime has told what runs, to any life of the worker."""
+
+    def verdicts(self, pod: Pod, observed: PodObserved | None) -> dict[str, ProbeVerdict]:
+        """Return what counts of each container that has probes."""
+        return verdicts_about(pod, observed, {**self.known, **self.said})
+
+
+def probes_memory(
+    pod: Pod, mirror: Pod | None, kept: Mapping[str, ProbeVerdict]
+) -> ProbesMemory | None:
+    """Return what is known of the probes of ``pod`` at first; None if it has none."""
+    if not probed_containers(pod):
+        return None
+    shown = pod if mirror is None else mirror
+    return ProbesMemory(known=verdicts_before(pod, shown.document, kept))
 
 
 def probed_containers(pod: Pod) -> tuple[Container, ...]:

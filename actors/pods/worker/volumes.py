@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, assert_never
 
 from actors.pods.orders import PodWish, VolumesOverdue
 from actors.pods.worker.parts import WorkerMemory
@@ -17,6 +17,8 @@ from messages.volumes import (
     ReleaseVolumes,
     VolumeMessage,
     VolumesAre,
+    VolumesGone,
+    VolumesStay,
     VolumeTrouble,
     WantVolumes,
 )
@@ -51,7 +53,8 @@ class WorkerVolumes:
         self._after = after
         self._pod: Pod | None = None
         """The version whose volumes are wanted."""
-        self._told: VolumesAre | None = None
+        self.told: VolumesAre | None = None
+        """What was told last; None before the first time, and once they are to be taken away."""
         self._stay: tuple[str, ...] = ()
         """Why something stays of those that are to be taken away."""
         self._timer: Timer | None = None
@@ -61,17 +64,12 @@ class WorkerVolumes:
         """Whether each volume is there or in trouble, or nobody makes any."""
         if self._keeper is None or self._pod is None or not has_volumes(self._pod):
             return True
-        return self._told is not None and not self._told.pending
+        return self.told is not None and not self.told.pending
 
     @property
     def volumes(self) -> Mapping[str, PodVolume]:
         """Those that are there, by name."""
-        return {} if self._told is None else self._told.volumes
-
-    @property
-    def told(self) -> VolumesAre | None:
-        """What was told last; None before the first time."""
-        return self._told
+        return {} if self.told is None else self.told.volumes
 
     def note_wish(self, wish: PodWish) -> None:
         """Note that there may be volumes: this agent, or an earlier one, may have made them."""
@@ -80,63 +78,59 @@ class WorkerVolumes:
             self._memory.has_volumes = True
 
     def begin(self, pod: Pod) -> None:
-        """Want the volumes of this version of the pod. May repeat."""
-        if self._keeper is None or self._pod is pod:
-            return
+        """Want the volumes of this version of the pod."""
         self._pod = pod
-        if has_volumes(pod) or self._told is not None:
+        if self._keeper is not None and (has_volumes(pod) or self.told is not None):
             self._ask()
 
     def end(self, uid: PodUid) -> None:
         """Have all that there is of the pod's volumes taken away. May repeat."""
-        self._pod, self._told = None, None
+        self._pod, self.told = None, None
         if self._keeper is not None and self._memory.has_volumes:
             self._keeper.tell(ReleaseVolumes(uid=uid, reply_to=self._me))
             self._wait()
 
-    def note(self, told: VolumesAre) -> None:
-        """Note how the volumes are."""
-        if self._pod is not None:
-            self._told = told
-            self._cancel()
-
-    def note_stay(self, reasons: tuple[str, ...]) -> None:
-        """Note why something of them stays."""
-        self._stay = reasons
-
-    def note_gone(self) -> None:
-        """Note that nothing of them is left."""
-        self._memory.has_volumes, self._stay = False, ()
-        self._cancel()
-
-    def ask_again(self, uid: PodUid) -> None:
-        """Ask once more: the question may have been lost in a crash."""
-        self._timer = None
-        if self._pod is not None:
-            self._ask()
-        else:
-            self.end(uid)
+    def take(self, fact: VolumesAre | ReleaseAnswer | VolumesOverdue) -> None:
+        """Take how the volumes are, that nothing of them is left, or why something stays."""
+        match fact:
+            case VolumesAre():
+                if self._pod is not None:
+                    self.told = fact
+                    self._cancel()
+            case VolumesGone():
+                self._memory.has_volumes, self._stay = False, ()
+                self._cancel()
+            case VolumesStay(reasons=reasons):
+                self._stay = reasons
+            case VolumesOverdue():  # the question may have been lost in a crash
+                self._timer = None
+                if self._pod is not None:
+                    self._ask()
+                else:
+                    self.end(self._memory.wish.pod.uid)
+            case _:
+                assert_never(fact)
 
     def missing(self) -> list[str]:
         """Return, in words, which volumes are not there."""
-        if self._told is None:
+        if self.told is None:
             return []
         return [
             _sentence(name, trouble)
-            for name, trouble in self._told.troubles.items()
-            if name not in self._told.volumes
+            for name, trouble in self.told.troubles.items()
+            if name not in self.told.volumes
         ]
 
     def troubles(self) -> tuple[PodTrouble, ...]:
         """Return the troubles of volumes, as those of the pod."""
-        if self._told is None:
+        if self.told is None:
             return tuple(PodTrouble(reason=FAILED_UNMOUNT, message=each) for each in self._stay)
         return tuple(
             PodTrouble(
                 reason=UNSUPPORTED_VOLUME if trouble.is_for_good else FAILED_MOUNT,
                 message=_sentence(name, trouble),
             )
-            for name, trouble in self._told.troubles.items()
+            for name, trouble in self.told.troubles.items()
         )
 
     def _ask(self) -> None:

@@ -44,7 +44,16 @@ class ReadyAsAnswered(Rule):
     """A container is shown ready once it has answered so, as often as its probe says, and not before.
 
     So is the end of that, and that it has started. What counted before a SIGKILL of the agent stays shown.
+    One that has ended says nothing more. While its runtime is away it is shown as running, and not ready.
     """
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self._ended: set[str] = set()
+
+    @override
+    def ends(self, one: Instance) -> None:
+        self._ended.add(one.id)
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
@@ -73,6 +82,7 @@ class ReadyAsAnswered(Rule):
                 yield f"is shown {what} and never said so"
             if (
                 "running" in shown["state"]
+                and instance not in self._ended
                 and self._counts(answers)
                 and answers.is_yes is not shows
             ):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from messages.pods import Pod
-from runtimes.hollow.annotations import PREFIX
+from runtimes.hollow.behaviours import PREFIX
 from tests.environment.health import ASKED
 from tests.environment.machine import Instance, Witness
 from tests.environment.runtimes.runtime import Runtime

@@ -9,19 +9,19 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from agent.runtime_record import HOLLOW_FILE
 from files.record_keeper import WRITE_AGAIN
 from messages.container_runtime import RuntimeFailure
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.probes import ProbeResult
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
-from runtimes.hollow.behaviour import Ending
 from runtimes.hollow.core import HollowCore
-from runtimes.hollow.machine import HollowMachine, Instant
+from runtimes.hollow.inventory import ContainerEnds, ContainerRecord, SandboxRecord
+from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.probing import HollowProbe, HollowProbes
 from runtimes.hollow.record_file import HOLLOW_RECORDS
-from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
-from runtimes.hollow.rules import HollowRules
+from runtimes.hollow.rules import Ending, HollowRules
 from tests.environment.health import ASKED
 from tests.environment.machine import Instance
 from tests.environment.outside import Outside
@@ -42,6 +42,8 @@ class Hollow(Runtime):
     """Makes pods seem to run. ``keeps_records`` says whether they outlive a SIGKILL."""
 
     knows_hooks = False
+    lost_with_power = HOLLOW_FILE
+    """It is synced only when it is replaced. Which of its states that is, the oracle cannot know."""
 
     def __init__(self, outside: Outside, *, keeps_records: bool) -> None:
         super().__init__(outside)
@@ -81,7 +83,7 @@ class Hollow(Runtime):
 
     @override
     def loses_power(self) -> None:
-        """Note that the records are gone, too: nothing has synced them. Only mirrors have restart counts."""
+        """Note that the records are gone, too. Only mirrors have restart counts."""
         self.witness.loses_power()
         self.witness.forgets()
         for sandbox in self.machine.inventory.sandboxes():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 from actors.volumes.mounts.system_calls import MountCalls
@@ -43,6 +44,8 @@ class Runtime(ABC):
     """Whether pods have volumes."""
     mounts: MountCalls = NoMounts()
     """The kernel of the machine that the agent runs on."""
+    lost_with_power: Path | None = None
+    """A file below the root directory, of which nothing is left when the power goes."""
 
     def __init__(self, outside: Outside) -> None:
         self.outside = outside

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from actors.events.feed import EVENT_FEED, LINGERS, UNDER_WAY
+from actors.events.feed import LINGERS, UNDER_WAY
+from actors.events.feed_parts import EVENT_FEED
 from kernel import Port
 from messages.changes import Op, PodChange
 from messages.event_feed import FeedDescribed

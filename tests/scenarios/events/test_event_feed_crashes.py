@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from actors.events.feed import EVENT_FEED, RESTARTED, EventFeed, FeedMemory, FeedPorts
+from actors.events.feed import RESTARTED, EventFeed
+from actors.events.feed_parts import EVENT_FEED, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import Port
 from messages.changes import Op, PodChange

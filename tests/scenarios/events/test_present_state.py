@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from actors.events.feed import ANSWER_WITHIN, BETWEEN_VERDICTS, EVENT_FEED, LINGERS
+from actors.events.feed import ANSWER_WITHIN, BETWEEN_VERDICTS, LINGERS
+from actors.events.feed_parts import EVENT_FEED
 from messages.changes import Op, PodChange
 from messages.event_feed import ActorIs, EventFeedMessage
 from messages.events import EventNoted, EventType, ObjectReference, PostEvent

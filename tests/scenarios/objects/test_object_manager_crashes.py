@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import pytest
 from typing_extensions import override
 
-from actors.objects.manager import ObjectManagerOwnMessage
+from actors.objects.manager_parts import ObjectManagerOwnMessage
 from kernel import AnySpec, ChildSpec, DynamicSpec
 from messages.holders import NO_MARK, HolderIs, ReferencesAre
 from messages.objects import (

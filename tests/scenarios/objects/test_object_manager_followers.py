@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from actors.objects.unhurried import PAUSE, PORTION
+from actors.objects.manager import PAUSE, PORTION
 from messages.holders import HolderIs, Mark
 from messages.objects import (
     Change,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.objects.manager import SECRET_MANAGER
+from actors.objects.manager_parts import SECRET_MANAGER
 from messages.objects import ChangeAction, ChangeDecided, ChangeMissed
 from messages.pods import API, PodUid
 from tests.support.objects.manager_players import changed, needing, secret

@@ -6,8 +6,9 @@ from typing import Any
 
 from typing_extensions import override
 
+from actors.objects.manager_parts import OBJECT_HOLDERS
 from actors.pod_manager import POD_MANAGER
-from kernel import ChildSpec
+from kernel import ChildSpec, StopChild
 from messages.objects import (
     FollowObjects,
     ObjectFact,
@@ -37,6 +38,27 @@ def test_a_manager_that_crashes_adopts_the_holders_that_live(manager: ManagerSta
     assert manager.counts() == {"db": 3, "tls": 1}
     assert manager.made == ["db", "tls"]
     assert manager.files.asked == 2
+
+
+def test_a_holder_that_a_manager_crashed_before_it_started_is_started_by_the_next_life(
+    manager: ManagerStage,
+) -> None:
+    manager.serves(API, WEB)
+    manager.play.tell(OBJECT_HOLDERS, StopChild(path=holder_key(DB).path))
+    assert manager.holders() == []
+    manager.crashes()
+    assert manager.holders() == [holder_key(DB).path]
+    assert manager.counts() == {"db": 1}
+
+
+def test_who_follows_a_value_no_more_is_forgotten_though_a_life_crashed_over_that(
+    manager: ManagerStage,
+) -> None:
+    manager.serves(API, WEB)
+    manager.memory.wanted[DB] = 1  # the message that took it away was lost
+    manager.crashes()
+    assert not manager.records[DB].references.is_followed
+    assert manager.records[DB].references.wanted == 0
 
 
 def test_a_manager_that_crashes_learns_what_it_missed(manager: ManagerStage) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 from structlog.typing import EventDict
 
-from actors.pods.keeper import POD_KEEPER
-from actors.pods.node_view import NodeView
+from actors.pods.keeper_parts import POD_KEEPER
+from actors.pods.node_fit import NodeView
 from kernel import Runtime
 from messages.node import FollowNode, NodeIs, NodeIsGone, NodeUid
 from messages.pod_lives import PodLife

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from actors.pods.keeper import POD_KEEPER
+from actors.pods.keeper_parts import POD_KEEPER
 from actors.pods.worker.actor import PodWorker
 from messages.pod_lives import PodLife
 from messages.pod_runtime import PodTrouble

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from actors.pods.node_view import NodeView
+from actors.pods.node_fit import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.records import KeptPod
 from manifests.container_hashes import container_hash
@@ -482,7 +482,9 @@ def test_a_static_pod_shows_since_when_its_containers_run_though_the_runtime_for
     world.machine.forget_commands()
     with lives_stage(world=world) as lives:
         lives.play.advance(600.0)
+        del world.machine.runs[:]
         lives.lists(FILE, web)
+        assert world.machine.runs[0].is_running
         assert int(started_at(lives, web)) == int(began)
         lives.exits(web, 1)
         lives.play.advance(1.0)

@@ -1,7 +1,7 @@
 """After a crash of the keeper of statuses every status is told again, whatever became of its pod."""
 
-from actors.pods.keeper import POD_KEEPER
-from actors.pods.node_view import NodeView
+from actors.pods.keeper_parts import POD_KEEPER
+from actors.pods.node_fit import NodeView
 from messages.pod_lives import RepeatPodStatuses
 from messages.pods import API
 from tests.support.pod_lives.lives_stage import LivesWorld, api_pod, lives_stage

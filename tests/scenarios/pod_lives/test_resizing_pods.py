@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.pods.keeper import POD_KEEPER
-from actors.pods.node_view import NodeView
+from actors.pods.keeper_parts import POD_KEEPER
+from actors.pods.node_fit import NodeView
 from kernel import Runtime
 from messages.pod_runtime import RunPod
 from messages.pods import API, Pod

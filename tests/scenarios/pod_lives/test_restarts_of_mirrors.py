@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.pods.keeper import POD_KEEPER
+from actors.pods.keeper_parts import POD_KEEPER
 from messages.pods import API, FILE, JsonObject, Pod
 from tests.support.builders import make_mirror, make_pod
 from tests.support.pod_lives.lives_stage import LivesStage

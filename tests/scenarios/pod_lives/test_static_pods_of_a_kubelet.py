@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from actors.pods.keeper import POD_KEEPER
+from actors.pods.keeper_parts import POD_KEEPER
 from messages.pods import FILE, PodUid
 from tests.support.builders import make_pod
 from tests.support.pod_lives.lives_stage import LivesWorld, lives_stage

@@ -27,8 +27,7 @@ from messages.pod_runtime import (
 from messages.pods import PodPhase, PodUid
 from messages.units import Seconds
 from runtimes.provider.loading import load_provider
-from runtimes.provider.node_reports import sound_node
-from runtimes.provider.reports import sound_reports
+from runtimes.provider.reports import sound_node, sound_reports
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import stage_of

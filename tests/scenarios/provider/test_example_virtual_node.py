@@ -18,7 +18,7 @@ from messages.pods import Pod, PodPhase
 from tests.support.agent.process import eventually
 from tests.support.builders import make_pod
 from tests.support.provider.live_runtime import LiveRuntime, live_runtime
-from tests.support.provider.virtual_stage import loaded_of
+from tests.support.provider.provider_stage import loaded_of
 
 pytestmark = pytest.mark.process
 

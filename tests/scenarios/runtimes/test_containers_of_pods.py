@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from messages.pod_runtime import ContainerState, SandboxState
-from runtimes.containers.messages import ContainersOptions
+from runtimes.containers.actor import ContainersOptions
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import ContainersStage, containers_stage
 from tests.support.runtimes.hollow_stage import hollow_pod

@@ -24,18 +24,11 @@ from messages.container_runtime import (
     StopSandbox,
 )
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
-from messages.pod_runtime import (
-    NO_MARK,
-    ContainerState,
-    Mark,
-    ProbeVerdict,
-    RunPod,
-    SandboxState,
-)
+from messages.pod_runtime import NO_MARK, ContainerState, Mark, ProbeVerdict, RunPod, SandboxState
 from messages.pods import CONTAINER_DIGESTS, Pod, PodPhase
 from messages.services import ClusterPort, ClusterService
 from runtimes.containers.actor import POD_RUNTIME
-from runtimes.containers.confidential import WITHHELD
+from runtimes.containers.sayings import WITHHELD
 from stores.statuses.phase import phase_of
 from tests.support.builders import make_pod
 from tests.support.manifests.manifest_text import GOOD, decoded, edited

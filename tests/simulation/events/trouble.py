@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 from typing import Final
 
+from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.crashes import How
-from tests.environment.health import Answer
+from tests.environment.health import COMMAND, Answer
 from tests.simulation.events.event import Kinds, World
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, NEVER, Fault
 from tests.support.cri.fake_wire import BROKEN, TOO_LATE
@@ -46,7 +47,13 @@ def _fault_command(world: World) -> None:
     fault.delay = random_.choice([0.0, 0.05, 0.7, 2.0, NEVER])
     fault.failure = random_.choice([BROKEN, TOO_LATE, None]) if fault.delay != NEVER else None
     fault.effect_after = random_.choice([0.0, 0.3, 4.0, NEVER])
+    if fault.failure is None and NEVER in {fault.delay, fault.effect_after}:
+        fault.of = _is_of_probe  # a postStart has a day: it is not waited for here
     world.node.service.faults.append(fault)
+
+
+def _is_of_probe(request: cri.ExecSyncRequest) -> bool:
+    return request.cmd[0] == COMMAND
 
 
 def _fail_hooks(world: World) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.events.feed import EventFeed
+from actors.events.feed_parts import EVENT_FEED, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER
 from agent.app import Agent
 from kernel import (

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from actors.events.feed import EVENT_FEED, LINGERS, EventFeed, FeedMemory, FeedPorts
+from actors.events.feed import LINGERS, EventFeed
+from actors.events.feed_parts import EVENT_FEED, FeedMemory, FeedPorts
 from kernel import Port, Runtime
 from messages.changes import PodChange
 from messages.event_feed import (

@@ -74,3 +74,9 @@ class Power:
         for file in directory.rglob("*"):
             if file.is_file():
                 file.write_bytes(self._synced.get(file.stat().st_ino, b""))
+
+    @staticmethod
+    def empties(file: Path) -> None:
+        """Leave nothing in a file, whatever was synced of it."""
+        if file.exists():
+            file.write_bytes(b"")

@@ -16,11 +16,11 @@ from typing import Any
 from typing_extensions import override
 
 from actors.objects.api_holders import HolderFactory
-from actors.objects.manager import (
+from actors.objects.manager import ObjectManager
+from actors.objects.manager_parts import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,
     SECRET_MANAGER,
-    ObjectManager,
     ObjectManagerMemory,
     ObjectManagerOwnMessage,
     ObjectManagerPorts,

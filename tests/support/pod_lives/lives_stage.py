@@ -11,14 +11,9 @@ from typing_extensions import override
 
 from actors.cluster.service_keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from actors.pods.keeper import (
-    POD_KEEPER,
-    PODS,
-    PodKeeper,
-    PodKeeperPorts,
-    keeper_memory,
-)
-from actors.pods.node_view import NodeView
+from actors.pods.keeper import PodKeeper
+from actors.pods.keeper_parts import POD_KEEPER, PODS, PodKeeperPorts, keeper_memory
+from actors.pods.node_fit import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.records import PodRecordsMessage
 from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory

@@ -14,7 +14,8 @@ from typing import Any
 from typing_extensions import override
 
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
+from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusPorts
+from actors.pods.status_records import StatusMemory
 from kernel import Port, Steps
 from messages.api import ApiRequest, CallApi
 from messages.events import PostEvent

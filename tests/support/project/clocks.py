@@ -53,7 +53,7 @@ MAY: Final = {
     "scenarios/sources/test_http_source_polling.py": "a fetch that gets stuck",
     "scenarios/provider/test_documented_runtimes.py": "asyncio of whoever writes a runtime",
     "scenarios/provider/test_example_virtual_node.py": "asyncio of whoever writes a runtime",
-    "scenarios/provider/test_virtual_threads.py": "asyncio of whoever writes a runtime",
+    "scenarios/provider/test_provider_threads.py": "asyncio of whoever writes a runtime",
     "simulation/__main__.py": "make simulate takes seconds, and says how many it took",
     "properties/test_probe_thresholds_model.py": "the engine of probes has sockets",
 }

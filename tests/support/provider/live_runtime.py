@@ -1,4 +1,4 @@
-"""VirtualRuntime on real threads, with a class that is called for real."""
+"""PodProviderRuntime on real threads, with a class that is called for real."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from kernel import ChildSpec, Port, SupervisorSpec
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.provider.actor import VirtualRuntime
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime, ProviderRuntimeMessage
 from runtimes.provider.calls import ThreadedCalls
 from runtimes.provider.loading import LoadedProvider, attached
-from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
-from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
+from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, live_stage
 
-OFTEN = VirtualRules(poll=Seconds(0.05))
+OFTEN = ProviderRules(poll=Seconds(0.05))
 """Tests do not wait for a whole second."""
 
 
@@ -26,7 +25,7 @@ class LiveRuntime:
 
     def __init__(self, play: Stage) -> None:
         self.worker: Probe[PodObserved] = Probe()
-        self._runtime = play.port(VIRTUAL_RUNTIME)
+        self._runtime = play.port(PROVIDER_RUNTIME)
         self._number = 0
 
     def runs(self, pod: Pod) -> Mark:
@@ -63,16 +62,15 @@ class LiveRuntime:
 @contextmanager
 def live_runtime(loaded: LoadedProvider) -> Iterator[LiveRuntime]:
     """Start the runtime of a provider; stop it, and its event loop, whatever happens."""
-    memory, calls = VirtualMemory(), ThreadedCalls()
+    memory, calls = ProviderMemory(), ThreadedCalls()
 
-    def port() -> Port[VirtualRuntimeMessage]:
-        return play.port(VIRTUAL_RUNTIME)
+    def port() -> Port[ProviderRuntimeMessage]:
+        return play.port(PROVIDER_RUNTIME)
 
-    def make() -> VirtualRuntime:
-        ports = VirtualPorts(events=None, me=port())
-        return VirtualRuntime(loaded, calls, ports, memory, OFTEN)
+    def make() -> PodProviderRuntime:
+        return PodProviderRuntime(loaded, calls, port(), memory, OFTEN)
 
-    root = SupervisorSpec(name="root", children=(ChildSpec(key=VIRTUAL_RUNTIME, factory=make),))
+    root = SupervisorSpec(name="root", children=(ChildSpec(key=PROVIDER_RUNTIME, factory=make),))
     attached(loaded, RuntimeContext(memory, port))
     with live_stage(root) as play:
         try:

@@ -40,7 +40,7 @@ from messages.pod_runtime import (
 from messages.pods import CONTENT_DIGEST, Pod
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
-from runtimes.hollow.annotations import PREFIX
+from runtimes.hollow.behaviours import PREFIX
 from runtimes.hollow.rules import HollowRules
 from tests.support.builders import make_pod
 from tests.support.cri.cri_stage import CriStage, cri_stage

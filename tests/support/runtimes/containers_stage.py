@@ -27,12 +27,7 @@ from messages.pod_runtime import (
 from messages.pods import Pod, PodUid
 from messages.services import ClusterServices
 from messages.units import Seconds
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
@@ -64,10 +59,8 @@ class PodsStage:
         containers: Port[ContainerRuntimeMessage],
         hooks: Port[HooksMessage],
     ) -> ContainersRuntime:
-        ports = ContainersPorts(
-            containers=containers, hooks=hooks, me=stage.port(POD_RUNTIME), events=self.events
-        )
-        return ContainersRuntime(ports, self.memory, self._options)
+        me = stage.port(POD_RUNTIME)
+        return ContainersRuntime(containers, hooks, me, self.memory, self._options, self.events)
 
     # --- commands --------------------------------------------------------------------------------------
 

@@ -15,12 +15,7 @@ from actors.probes.names import look_up_lanes
 from files.cgroups.options import CgroupOptions
 from kernel import Port, Threads
 from messages.events import PostEvent
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroups.opening import open_cgroups
@@ -123,15 +118,8 @@ class CriStage:
     def _runtime(self, play: Stage) -> ContainersRuntime:
         containers: Port[Any] = play.port(CRI_CONTAINERS)
         hooks: Port[Any] = play.port(HOOK_RUNNER)
-        ports = ContainersPorts(
-            containers=containers,
-            hooks=hooks,
-            me=play.port(POD_RUNTIME),
-            events=self.events,
-        )
-        return ContainersRuntime(
-            ports, self._pods, ContainersOptions(parallel_starts=8, parallel_stops=8)
-        )
+        me, options = play.port(POD_RUNTIME), ContainersOptions(parallel_starts=8, parallel_stops=8)
+        return ContainersRuntime(containers, hooks, me, self._pods, options, self.events)
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from runtimes.hollow.actor import (
     HollowContainersMessage,
     HollowMemory,
 )
-from runtimes.hollow.annotations import PREFIX
+from runtimes.hollow.behaviours import PREFIX
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.record_file import HOLLOW_RECORDS, HollowRecordFile
 from runtimes.hollow.rules import HollowRules

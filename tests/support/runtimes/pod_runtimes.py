@@ -35,25 +35,19 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodPhase, PodUid
 from messages.units import Seconds
-from runtimes.containers.actor import (
-    POD_RUNTIME,
-    ContainersOptions,
-    ContainersPorts,
-    ContainersRuntime,
-)
+from runtimes.containers.actor import POD_RUNTIME, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
-from runtimes.hollow.annotations import PREFIX
+from runtimes.hollow.behaviours import PREFIX
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
-from runtimes.provider.actor import VirtualRuntime
-from runtimes.provider.memory import RuntimeContext, VirtualMemory, VirtualRules
-from runtimes.provider.messages import VIRTUAL_RUNTIME, VirtualPorts
+from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime
+from runtimes.provider.memory import ProviderMemory, ProviderRules, RuntimeContext
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
-from tests.support.provider.virtual_stage import HandMadeCalls, loaded_of
+from tests.support.provider.provider_stage import HandMadeCalls, loaded_of
 from tests.support.runtimes.container_runtimes import IMAGE, NO_IMAGE, RUNS, STUBBORN
 from tests.support.runtimes.hollow_stage import VERSION
 
@@ -261,8 +255,7 @@ class ContainersUnderTest(PodRuntimeUnderTest):
 
         def runtime(play: Stage) -> ContainersRuntime:
             containers, me = play.port(HOLLOW_CONTAINERS), play.port(POD_RUNTIME)
-            ports = ContainersPorts(containers=containers, hooks=containers, me=me)
-            return ContainersRuntime(ports, self._memory, ContainersOptions())
+            return ContainersRuntime(containers, containers, me, self._memory)
 
         return stage_for(
             (HOLLOW_CONTAINERS, lambda _: HollowContainers(VERSION, self._hollow)),
@@ -356,26 +349,26 @@ def _report(life: _Life, now: float) -> PodReport:
     )
 
 
-class VirtualUnderTest(PodRuntimeUnderTest):
+class ProviderUnderTest(PodRuntimeUnderTest):
     """``runtimes.provider`` over a class whose pods are in memory."""
 
-    key = Key[Any](VIRTUAL_RUNTIME.path)
+    key = Key[Any](PROVIDER_RUNTIME.path)
     victims = (key,)
 
     @override
     def make_stage(self, schedule: Steps) -> Stage:
         self._provider = TimedProvider()
-        self._memory = VirtualMemory()
+        self._memory = ProviderMemory()
         calls = HandMadeCalls()
 
-        def runtime(play: Stage) -> VirtualRuntime:
-            port, memory = play.port(VIRTUAL_RUNTIME), self._memory
+        def runtime(play: Stage) -> PodProviderRuntime:
+            port, memory = play.port(PROVIDER_RUNTIME), self._memory
             self._provider.now = play.clock.monotonic
             self._provider.attach(RuntimeContext(memory, lambda: port))
-            ports = VirtualPorts(events=None, me=port)
-            return VirtualRuntime(loaded_of(self._provider), calls, ports, memory, VirtualRules())
+            loaded = loaded_of(self._provider)
+            return PodProviderRuntime(loaded, calls, port, memory, ProviderRules())
 
-        return stage_for((VIRTUAL_RUNTIME, runtime), runtime=schedule, root=PATIENT_ROOT)
+        return stage_for((PROVIDER_RUNTIME, runtime), runtime=schedule, root=PATIENT_ROOT)
 
     @override
     def starts(self, pod: Pod) -> int:
@@ -389,7 +382,7 @@ class VirtualUnderTest(PodRuntimeUnderTest):
 
     @override
     def forget_everything(self) -> None:
-        self._memory = VirtualMemory()
+        self._memory = ProviderMemory()
 
     @override
     def go_blind(self) -> None:
@@ -422,7 +415,7 @@ def virtual_under_test(
     schedule: Steps | None = None,
 ) -> AbstractContextManager[PodRuntimeUnderTest]:
     """Start ``runtimes.provider`` for the ``with`` block."""
-    return _started(VirtualUnderTest(schedule or Steps()))
+    return _started(ProviderUnderTest(schedule or Steps()))
 
 
 MakePodRuntime = Callable[[Schedule | None], AbstractContextManager[PodRuntimeUnderTest]]

@@ -14,10 +14,10 @@ from typing_extensions import override
 from messages.container_runtime import CreateContainer, RuntimeFailure
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.pods import JsonObject, PodUid
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from runtimes.hollow.core import HollowCore
-from runtimes.hollow.machine import HollowMachine, Instant
-from runtimes.hollow.records import ContainerEnds, ContainerRecord, SandboxRecord
+from runtimes.hollow.inventory import ContainerEnds, ContainerRecord, SandboxRecord
+from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.rules import HollowRules
 
 

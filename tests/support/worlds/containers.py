@@ -9,7 +9,7 @@ from messages.container_runtime import FollowContainers
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from runtimes.containers.actor import POD_RUNTIME, ContainersPorts, ContainersRuntime
+from runtimes.containers.actor import POD_RUNTIME, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
@@ -62,10 +62,8 @@ class ContainersWorld(World):
 
     def _make(self) -> ContainersRuntime:
         containers = self.play.port(HOLLOW_CONTAINERS)
-        ports = ContainersPorts(
-            containers=containers, hooks=containers, me=self.play.port(POD_RUNTIME)
-        )
-        return ContainersRuntime(ports, self.memory)
+        me = self.play.port(POD_RUNTIME)
+        return ContainersRuntime(containers, containers, me, self.memory)
 
     @override
     def _outcome(self) -> Outcome:

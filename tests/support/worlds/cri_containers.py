@@ -12,7 +12,7 @@ from messages.container_runtime import FollowContainers
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.containers.actor import POD_RUNTIME, ContainersPorts, ContainersRuntime
+from runtimes.containers.actor import POD_RUNTIME, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.images.protocol import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS
@@ -98,10 +98,8 @@ class CriWorld(World):
 
     def _make_runtime(self) -> ContainersRuntime:
         containers = self.play.port(CRI_CONTAINERS)
-        ports = ContainersPorts(
-            containers=containers, hooks=Probe(), me=self.play.port(POD_RUNTIME)
-        )
-        return ContainersRuntime(ports, self.memory)
+        me = self.play.port(POD_RUNTIME)
+        return ContainersRuntime(containers, Probe(), me, self.memory)
 
     @override
     def _outcome(self) -> Outcome:

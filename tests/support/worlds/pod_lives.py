@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from actors.pods.keeper import PODS
+from actors.pods.keeper_parts import PODS
 from manifests.change_hooks import ON_OBJECT_CHANGE
 from messages.pod_lives import KillPod
 from messages.pod_manager import Subscribe

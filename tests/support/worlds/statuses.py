@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
+from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusPorts
+from actors.pods.status_records import StatusMemory
 from kernel import Backoff, Port, SupervisorSpec, isolated
 from messages.api import CallApi, Verb
 from messages.changes import Op, PodChange

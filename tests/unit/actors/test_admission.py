@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.pods.admission import Admission, AdmissionVerdict, Admitted, Preempt, Rejected
-from actors.pods.node_view import NodeView, view_of
+from actors.pods.node_fit import NodeView, view_of
 from messages.node import NodeIs, NodeUid
 from messages.pods import Pod, PodUid
 from tests.support.builders import make_pod, uid_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.objects.local_admission import admit
+from actors.objects.local_knowledge import admit
 from files.looking.found import Content, Entry
 from files.looking.signature import Signature
 from manifests.objects.local import LocalObject

@@ -17,7 +17,7 @@ from actors.node.document import (
     report,
     without_leftovers,
 )
-from actors.node.facts import fact_of, is_news
+from actors.node.followers import fact_of, is_news
 from actors.node.rules import NodeRules
 from messages.api import Patch, Verb
 from messages.node import NodeIs, NodeIsGone, NodeUid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.node.labels import default_labels, label_patch
+from actors.node.document import default_labels, label_patch
 
 
 def test_every_node_has_its_name_system_and_architecture_as_labels() -> None:

@@ -6,22 +6,23 @@ from collections import deque
 from collections.abc import Callable
 
 from actors.pods.admission import Admission
-from actors.pods.launching import Launch, LaunchWindow
-from actors.pods.node_view import NodeView
-from actors.pods.pod_records import (
+from actors.pods.launcher import LaunchWindow
+from actors.pods.node_fit import NodeView
+from actors.pods.roster import PodRoster
+from actors.pods.roster_state import (
     AnswerKiller,
     ForgetStatus,
+    Launch,
     PostWarning,
     RosterEffect,
+    RosterMemory,
     StartWorker,
+    StaticNames,
     StopWorker,
     TellRefusal,
     TellWish,
     life_of,
 )
-from actors.pods.roster import PodRoster
-from actors.pods.roster_steps import RosterMemory
-from actors.pods.static_names import StaticNames
 from messages.pod_lives import KillPod, PodLife
 from messages.pod_runtime import RuntimePod
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid
@@ -277,7 +278,7 @@ def test_names_are_held_by_the_first_in_line() -> None:
 
 def test_no_more_launches_are_under_way_than_the_window_has_room_for() -> None:
     window = LaunchWindow(deque(), limit=2)
-    launches = [Launch(PodUid(uid), is_start=True) for uid in "abc"]
+    launches = [StartWorker(PodUid(uid)) for uid in "abc"]
     for launch in launches:
         window.add(launch)
     take: Callable[[], list[Launch]] = lambda: list(window.take())  # noqa: E731

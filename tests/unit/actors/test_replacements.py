@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pods.replacements import MOST_LISTINGS
+from actors.pods.roster import MOST_LISTINGS
 from messages.pod_lives import PodLife
 from messages.pod_runtime import RuntimePod
 from messages.pods import FILE, Pod, PodUid

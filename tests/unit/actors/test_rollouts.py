@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pods.rollouts import RolloutLedger
+from actors.pods.rollout_keeper import RolloutLedger
 from messages.change_hooks import ReturnRollout, RolloutGranted, RolloutGroup, WantRollout
 from messages.pods import PodUid
 from messages.units import Seconds

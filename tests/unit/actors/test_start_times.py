@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from actors.pods.start_times import StartTimesMemory
+from actors.pods.times import StartTimesMemory
 from messages.pod_runtime import (
     NO_MARK,
     ContainerHistory,

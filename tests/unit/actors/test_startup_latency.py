@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.pods.startup_latency import StartupLatencies
+from actors.pods.times import StartupLatencies
 from messages.pods import Pod
 from messages.statuses import SLI_BOUNDS, StartLatencies
 from messages.units import Seconds, Timestamp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pods.work_times import Operation, WorkTimes
+from actors.pods.times import Operation, WorkTimes
 from messages.pod_lives import PodLife
 from messages.pods import PodUid
 from messages.units import Seconds

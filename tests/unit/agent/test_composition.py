@@ -10,7 +10,7 @@ from actors.node.registrar import NODE_REGISTRAR
 from agent.composition import RUNTIME, Composition, Late
 from agent.late import cluster
 from kernel import Key, Port
-from runtimes.provider.messages import VIRTUAL_RUNTIME
+from runtimes.provider.actor import PROVIDER_RUNTIME
 from settings.command_line import parse
 from settings.load import settings_of
 from tests.support.agent.composed import composed
@@ -58,7 +58,7 @@ def test_an_actor_is_looked_up_by_the_key_of_the_table_which_says_what_its_mailb
     addresses = Addresses()
     agent = agent_of("--runtime=a_module:AClass", addresses=addresses)
     agent.port(RUNTIME)
-    assert [key.coalesce for key in addresses.keys] == [VIRTUAL_RUNTIME.coalesce]
+    assert [key.coalesce for key in addresses.keys] == [PROVIDER_RUNTIME.coalesce]
 
 
 def test_the_table_of_actors_imports_neither_the_api_client_nor_grpc() -> None:

@@ -12,8 +12,8 @@ from actorlet import NodeReport
 from agent.runtimes import first_node
 from messages.units import Seconds
 from runtimes.provider.calls import ThreadedCalls
+from tests.support.provider.provider_stage import loaded_of
 from tests.support.provider.providers import AbleProvider, ObedientProvider
-from tests.support.provider.virtual_stage import loaded_of
 
 
 class AsyncProvider(ObedientProvider):

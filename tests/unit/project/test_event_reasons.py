@@ -25,9 +25,9 @@ ELSEWHERE = {
 POSTERS = {
     "actors/mirrors/verdicts.py",
     "actors/objects/notices.py",
-    "actors/pods/pod_events.py",
+    "actors/pods/worker/news.py",
     "actors/pods/rollout_keeper.py",
-    "actors/pods/status_troubles.py",
+    "actors/pods/status_writer.py",
     "actors/probes/sayings.py",
     "actors/cluster/service_keeper.py",
     "actors/volumes/sayings.py",

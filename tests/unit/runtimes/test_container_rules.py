@@ -6,8 +6,13 @@ import pytest
 
 from manifests.container_hashes import container_hash
 from messages.units import Seconds, Timestamp
-from runtimes.containers.crash_backoff import delay_from_history, doubled, monotonic, note_restart
-from runtimes.containers.notes import CrashNotes
+from runtimes.containers.crash_backoff import (
+    CrashNotes,
+    delay_from_history,
+    doubled,
+    monotonic,
+    note_restart,
+)
 from runtimes.containers.shape import DEFAULT_GRACE, MOST_GRACE, bounded_grace
 from tests.support.runtimes.situations import WALL, exited, running
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from messages.pod_runtime import ContainerObserved
-from messages.units import Seconds
-from runtimes.containers.clocks import Clocks
+from messages.units import Instant, Seconds
 from runtimes.containers.crash_backoff import may_restart_at
-from runtimes.containers.exits import note_exits
+from runtimes.containers.learning import note_exits
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.shape import shape_of
 from tests.support.builders import make_pod
@@ -51,7 +50,7 @@ def waits_until(*instances: ContainerObserved) -> float:
     pod = make_pod(spec=SPEC)
     record = RuntimeRecord(pod.uid, 1, pod=pod, shape=shape_of(pod))
     record.contents = (sandbox(*instances),)
-    note_exits(record, Clocks(NOW, WALL), LONGEST)
+    note_exits(record, Instant(NOW, WALL), LONGEST)
     shape = record.shape
     assert shape is not None
     return may_restart_at(record.notes_of("a").crashes, shape.regular[0].spec_hash)

@@ -8,10 +8,18 @@ import pytest
 
 from manifests.durations import LONGEST_SPAN, Span
 from messages.units import Seconds
-from runtimes.hollow.annotations import OF_CONTAINERS, UnreadableAnnotationError
-from runtimes.hollow.behaviour import COMPLETED, NOT_STARTED, OUT_OF_MEMORY, Ending
-from runtimes.hollow.behaviours import Behaviours
-from runtimes.hollow.rules import A_SECOND, NO_TIME, HollowRules, drawn, rules_of
+from runtimes.hollow.behaviours import OF_CONTAINERS, Behaviours, UnreadableAnnotationError
+from runtimes.hollow.rules import (
+    A_SECOND,
+    COMPLETED,
+    NO_TIME,
+    NOT_STARTED,
+    OUT_OF_MEMORY,
+    Ending,
+    HollowRules,
+    drawn,
+    rules_of,
+)
 from tests.support.runtimes.hollow_stage import container_of, hollow_pod
 
 RULES = HollowRules()

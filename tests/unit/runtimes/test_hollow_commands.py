@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from runtimes.hollow.behaviour import Said
 from runtimes.hollow.commands import outcome_of, run
+from runtimes.hollow.rules import Said
 
 
 def outcome(*words: str) -> tuple[float | None, int] | None:

@@ -13,10 +13,9 @@ from actors.probes.specs import probe_of
 from actors.probes.watching import OnlyProbes, ProbeIs, ProbeTarget, RestProbe, RunProbe
 from messages.container_runtime import CallRuntime, RunSandbox, StartContainer, StopSandbox
 from messages.probes import ProbeKey, ProbeKind, ProbeResult
-from messages.units import Seconds, Timestamp
-from runtimes.hollow.annotations import PREFIX
+from messages.units import Instant, Seconds, Timestamp
+from runtimes.hollow.behaviours import PREFIX
 from runtimes.hollow.core import HollowCore
-from runtimes.hollow.machine import Instant
 from runtimes.hollow.rules import HollowRules
 from tests.support.kernel.probe import Probe
 from tests.support.project.examples import EXAMPLES

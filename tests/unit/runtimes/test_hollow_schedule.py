@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 
 from messages.container_runtime import PodIdentity, RunSandbox, RuntimeFailure
 from messages.pods import PodUid
-from messages.units import Seconds, Timestamp
-from runtimes.hollow.behaviour import ContainerBehaviour, Ending, ImageBehaviour
-from runtimes.hollow.images import Images
-from runtimes.hollow.machine import HollowMachine, Instant
-from runtimes.hollow.records import SandboxDies, SandboxRecord
-from runtimes.hollow.rules import HollowRules
-from runtimes.hollow.saved import SavedContainer, SavedPod, SavedSandbox
-from runtimes.hollow.saved_lines import decoded, encoded
-from runtimes.hollow.schedule import Schedule
+from messages.units import Instant, Seconds, Timestamp
+from runtimes.hollow.inventory import SandboxDies, SandboxRecord, Schedule
+from runtimes.hollow.machine import HollowMachine, Images
+from runtimes.hollow.rules import ContainerBehaviour, Ending, HollowRules, ImageBehaviour
+from runtimes.hollow.saved import SavedContainer, SavedPod, SavedSandbox, decoded, encoded
 from tests.support.runtimes.hollow_stage import HollowStage, hollow_pod, hollow_stage
 
 NOW = Instant(Seconds(10.0), Timestamp(1000.0))

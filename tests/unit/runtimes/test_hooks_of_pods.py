@@ -9,8 +9,9 @@ import pytest
 from messages.container_runtime import PullImage, RunSandbox, StartContainer, StopContainer
 from messages.pod_runtime import ContainerObserved, ProbeVerdict
 from messages.units import Seconds
-from runtimes.containers.hook_notes import LONGEST_POST_START, HookKey, HookRun
+from runtimes.containers.notes import HookKey, HookRun
 from runtimes.containers.plan import plan, plan_removal, plan_stop
+from runtimes.containers.running_steps import LONGEST_POST_START
 from runtimes.containers.shape import shape_of
 from runtimes.containers.situation import Flight, Plan
 from runtimes.lifecycle_hooks.messages import HookKind

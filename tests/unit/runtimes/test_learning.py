@@ -21,8 +21,7 @@ from messages.pod_runtime import ContainerState, SandboxState
 from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.containers.contents import with_container
-from runtimes.containers.exits import note_vanished
-from runtimes.containers.learning import learn
+from runtimes.containers.learning import learn, note_vanished
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import SANDBOX, Step
 from tests.support.builders import make_pod

@@ -15,7 +15,7 @@ from messages.pod_runtime import (
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds, Timestamp
 from runtimes.containers.contents import Contents
-from runtimes.containers.restoring import restored_shape, written_grace
+from runtimes.containers.shape import restored_shape, written_grace
 
 POD = PodIdentity(uid=PodUid("u1"), namespace="default", name="web", source="file")
 SANDBOX = SandboxObserved(

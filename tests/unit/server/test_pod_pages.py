@@ -22,7 +22,6 @@ from messages.images import PULL_BOUNDS, ImagesDescribed, PullTimes
 from messages.objects import ChangeAction
 from messages.pod_lives import (
     OPERATION_BOUNDS,
-    OperationTimes,
     PodLife,
     PodLivesDescribed,
     WorkingPod,
@@ -36,7 +35,6 @@ from messages.statuses import (
     SYNC_BOUNDS,
     PodStatus,
     StartLatencies,
-    StartTimes,
     StatusesDescribed,
     TimesCounted,
 )
@@ -269,7 +267,11 @@ def test_lives_are_counted_by_a_kubelets_names() -> None:
         working={WorkingPod("terminating", "orphan", "true"): 6},
         orphans=8,
         operations={
-            "kill": OperationTimes(buckets=(0, 2, *(0 for _ in OPERATION_BOUNDS[1:])), seconds=0.5)
+            "kill": TimesCounted(
+                bounds=OPERATION_BOUNDS,
+                buckets=(0, 2, *(0 for _ in OPERATION_BOUNDS[1:])),
+                seconds=0.5,
+            )
         },
     )
     found = samples(RunningState(lives=lives))
@@ -301,7 +303,7 @@ def test_writes_of_statuses_and_starts_of_pods_are_counted() -> None:
         waiting=1,
         refused={"invalid": 2},
         deleted=3,
-        starts=StartTimes(buckets=buckets, seconds=0.25),
+        starts=TimesCounted(bounds=START_BOUNDS, buckets=buckets, seconds=0.25),
         latencies=StartLatencies(sli={"true": times(SLI_BOUNDS)}, total={"": times(SLI_BOUNDS)}),
         syncs=times(SYNC_BOUNDS),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from messages.pod_runtime import ContainerHistory, PodObserved, PodTrouble
+from messages.pod_runtime import ContainerHistory, ContainerState, PodObserved, PodTrouble
 from messages.pods import Pod, PodPhase
 from messages.statuses import PodFailure, PodStatus
 from messages.units import Timestamp
@@ -137,6 +137,20 @@ def test_a_container_that_is_gone_though_it_ran_was_lost() -> None:
     last = gone.containers["main"].last
     assert last is not None
     assert (last.exit_code, last.reason) == (137, "ContainerStatusUnknown")
+
+
+@pytest.mark.parametrize(
+    ("reason", "runs"), [("ContainerStatusUnknown", True), ("Error", False)], ids=["lost", "ended"]
+)
+def test_an_instance_is_shown_to_run_again_only_if_its_end_was_a_guess(
+    reason: str, *, runs: bool
+) -> None:
+    held_for_ended = after(observation(exited(code=137, reason=reason)))
+    seen = after(observation(running()), held_for_ended).observed
+    assert seen is not None
+    current = seen.containers["main"].current
+    assert current is not None
+    assert (current.state is ContainerState.RUNNING) is runs
 
 
 def test_a_container_that_runs_anew_after_the_runtime_lost_it_was_restarted() -> None:
