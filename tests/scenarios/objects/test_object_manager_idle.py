@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from actors.objects.manager_parts import OBJECT_HOLDERS
+from kernel import StartChild
 from messages.holders import HolderBegan, HolderIdle, HolderIs, LocalHolderFact
 from messages.objects import FollowObjects, ObjectId, ObjectState, ReadVerdict
 from messages.pods import API, FILE
@@ -157,6 +159,16 @@ def test_a_crash_of_the_manager_starts_no_holder_that_was_stopped(idle: ManagerS
     assert (described.state, described.resource_version) == (ObjectState.IDLE, "1")
     assert idle.reads(WEB, "db").verdict is ReadVerdict.FOUND
     assert idle.holders() == [HOLDER]
+
+
+def test_a_crash_of_the_manager_before_it_stopped_an_idle_holder_stops_it_all_the_same(
+    idle: ManagerStage,
+) -> None:
+    spec = idle.memory.api.holders[DB].spec
+    idle.play.tell(OBJECT_HOLDERS, StartChild(spec=spec))  # as if it had never been stopped
+    assert idle.holders() == [HOLDER]
+    idle.crashes()
+    assert idle.holders() == []
 
 
 def test_a_crash_of_the_manager_before_the_answer_makes_the_answer_void(

@@ -16,6 +16,7 @@ from messages.objects import (
     RegisterPod,
 )
 from messages.pods import API, FILE
+from stores.objects.reference_index import ReferenceIndex
 from tests.support.kernel.probe import Probe
 from tests.support.objects.manager_players import changed, holder_key, needing, news_of, secret
 from tests.support.objects.manager_stage import ManagerStage
@@ -49,6 +50,19 @@ def test_a_holder_that_a_manager_crashed_before_it_started_is_started_by_the_nex
     manager.crashes()
     assert manager.holders() == [holder_key(DB).path]
     assert manager.counts() == {"db": 1}
+
+
+def test_a_holder_lets_go_though_a_life_of_the_manager_crashed_before_it_said_so(
+    manager: ManagerStage,
+) -> None:
+    manager.serves(API, WEB)
+    manager.play.system.crash(manager.key.path)
+    manager.play.settle()
+    manager.serves(API)
+    ReferenceIndex(manager.kind, manager.memory.references).replace(API, ())  # noted, and not told
+    manager.play.advance(1.0)
+    assert manager.counts() == {}
+    assert manager.holders() == []
 
 
 def test_who_follows_a_value_no_more_is_forgotten_though_a_life_crashed_over_that(
