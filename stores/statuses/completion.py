@@ -137,8 +137,9 @@ def _goes_back(pod: Pod, name: str, old: ContainerHistory, new: ContainerHistory
     is_new_over = has_exited(new.current)
     if not is_over(old.current) or (is_new_over and new.wait is None):
         return False
-    if has_exited(old.current) and not is_new_over and _id(old) == _id(new):
-        return not _is_guess(old.current)
+    is_same = not is_new_over and _id(old) == _id(new)
+    if has_exited(old.current) and is_same and not (_id(new) and _is_guess(old.current)):
+        return True
     if old.wait is not None:
         return False
     spec = _specification(pod, name)

@@ -296,6 +296,7 @@ class ObjectsModel(RuleBasedStateMachine):
         held = [*self.listed.values(), *self.registered.values()]
         now = {(pod.uid, secret) for pod in held for secret in _references(pod)}
         self.since = {each: at for each, at in self.since.items() if each in now}
+        self.missed &= self.referenced()  # of a new pod nobody knows yet whether it cannot have one
         for uid, secret in now - self.since.keys():
             self.since[uid, secret] = len(self.past[secret]) - 1
             self.used[secret] = self.world.play.clock.monotonic()
