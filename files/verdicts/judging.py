@@ -90,7 +90,7 @@ def judging(
     if isinstance(listing, Unlistable):
         error = listing.reason
         if not listing.missing or not (state.never_listed or clear_on_missing):
-            return Judgement(state=replace(state, moving={}, gone={}), error=error)
+            return Judgement(state=replace(state, moving={}, gone={}, entries=None), error=error)
         error += ", taken as empty"
         listing, is_provisional = Listed(entries=()), not clear_on_missing
     settled = state.served is not None and not state.moving and not state.gone

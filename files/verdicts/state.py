@@ -69,8 +69,8 @@ class FileState(Generic[T]):
     """Files that are being written, and since when they have counted as before."""
     gone: Mapping[str, Timestamp] = field(default_factory=dict)
     """Files that vanished a moment ago, and when that was seen. Their records are kept."""
-    entries: tuple[Entry, ...] = ()
-    """What the last listing held."""
+    entries: tuple[Entry, ...] | None = ()
+    """What the last listing held. None if the last look found none: whatever the next one finds is news."""
     served: tuple[T, ...] | None = None
     """The objects that are served; None until the first listing is complete."""
     recalled: Mapping[str, bytes] = field(default_factory=dict, repr=False)

@@ -205,6 +205,28 @@ def test_a_file_that_is_gone_is_not_kept_for_longer_than_a_new_one_is_waited_for
     assert names(observer.sees(manifest("log", "no manifest", written=3), at=3.0)) == []
 
 
+def test_a_file_that_goes_just_before_its_directory_cannot_be_read_is_gone_when_it_can(
+    observer: Observer,
+) -> None:
+    observer.sees(manifest("web", "name=web"))
+    observer.sees(at=1.0)
+    observer.hears(UNREADABLE, at=1.02)
+    back = observer.sees(at=60.0)
+    assert names(back) == ["web"]
+    assert back.look_again_in == pytest.approx(0.051, abs=2e-3)
+    assert names(observer.sees(at=60.06)) == []
+
+
+def test_a_file_that_comes_just_before_its_directory_cannot_be_read_is_there_when_it_can(
+    observer: Observer,
+) -> None:
+    observer.sees()
+    found = Listed(entries=(manifest("web", "name=web", written=1.0),))
+    observer.hears(found, at=1.0)
+    observer.hears(UNREADABLE, at=1.02)
+    assert names(observer.hears(found, at=60.0)) == ["web"]
+
+
 # --- the first listing -----------------------------------------------------------------------------------
 
 
