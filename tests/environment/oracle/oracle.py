@@ -30,6 +30,7 @@ from tests.environment.oracle.starts import (
     InitFirst,
     MeantImage,
     OneInstance,
+    OneName,
     Policy,
     Wanted,
 )
@@ -41,7 +42,7 @@ from tests.support.apiserver.paths import NODE
 from tests.support.canary import LOOKOUT
 
 RULES: Final[tuple[type[Rule], ...]] = (
-    *(OneInstance, Wanted, MeantImage, InitFirst, Policy, BackOff),
+    *(OneInstance, OneName, Wanted, MeantImage, InitFirst, Policy, BackOff),
     *(StopWanted, GraceShrinks, AfterHook, OthersStay),
     *(HookOnce, PostStartFirst, PreStopFirst),
     *(AddressStays, NeverBack, ErrorStays, NoSecret),

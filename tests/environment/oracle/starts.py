@@ -46,6 +46,25 @@ class OneInstance(Rule):
         self._attempts[key] = one.attempt
 
 
+class OneName(Rule):
+    """Of static pods with one name one runs: the next begins when nothing of the one before runs any more.
+
+    Of the API server's pods two may, as on a kubelet: one that was deleted by force still ends.
+    """
+
+    @override
+    def starts(self, one: Instance) -> None:
+        name = self._name(one)
+        for other in self.runtime.live():
+            if other.uid != one.uid and name and self._name(other) == name:
+                self.broken(f"{one.uid} starts while {other.uid} runs under its name")
+
+    def _name(self, one: Instance) -> str:
+        """Return the full name of a static pod; empty for another one."""
+        pod = self.wishes.pods.get(one.uid)
+        return str(pod.full_name) if pod is not None and one.uid not in self.wishes.bound else ""
+
+
 class Wanted(Rule):
     """Nothing starts that nobody wants.
 
