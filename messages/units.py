@@ -22,3 +22,7 @@ class Instant(NamedTuple):
     def back_to(self, due: Seconds) -> Instant:
         """Return the moment ``due``, which has passed."""
         return Instant(due, Timestamp(self.wall - (self.monotonic - due)))
+
+    def on_wall(self, wall: Timestamp) -> Instant:
+        """Return the moment that was ``wall`` on the wall clock, as this one sees it."""
+        return Instant(Seconds(self.monotonic - (self.wall - wall)), wall)

@@ -30,7 +30,7 @@ from messages.holders import (
 )
 from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectState
 from messages.pods import JsonObject
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from stores.objects.cached import (
     CachedObject,
     FailedFetch,
@@ -43,7 +43,6 @@ from stores.objects.cached import (
 )
 from stores.objects.changes import change_after
 from stores.objects.fetcher_memory import FetcherMemory
-from stores.objects.last_known import Moment
 from stores.objects.paths import can_exist, holder_path
 
 __all__ = [
@@ -214,7 +213,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         memory = self._memory
         if not memory.cached.learn(fetch, result):
             return
-        memory.asked_at = fetch.begun.at
+        memory.asked_at = fetch.begun.monotonic
         cached, failed = memory.cached, result if isinstance(result, FailedFetch) else None
         memory.availability = availability(cached.known, result)
         if self._mode is FetchMode.GET:
@@ -255,5 +254,5 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             self._ports.manager.tell(memory.news(self._object, self._mode.value))
             memory.note_told()
 
-    def _now(self) -> Moment:
-        return Moment(self.clock.monotonic(), self.clock.wall())
+    def _now(self) -> Instant:
+        return Instant(self.clock.monotonic(), self.clock.wall())

@@ -48,9 +48,8 @@ from messages.holders import (
 from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectKind, ReadVerdict
 from messages.pods import LOCAL_FILES
 from messages.sources import DescribeSource, Epoch, Rescan
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from stores.objects.changes import change_after
-from stores.objects.last_known import Moment
 from stores.objects.usage import JointUsage
 
 MAX_GONE: Final = 1000
@@ -304,8 +303,8 @@ class LocalObjects(Actor[LocalObjectsMessage]):
 
     # What is so now.
 
-    def _now(self) -> Moment:
-        return Moment(self.clock.monotonic(), self.clock.wall())
+    def _now(self) -> Instant:
+        return Instant(self.clock.monotonic(), self.clock.wall())
 
     def _outage(self) -> Outage | None:
         trouble = self._files.trouble

@@ -34,9 +34,9 @@ from messages.objects import (
     ReadVerdict,
 )
 from messages.sources import RejectReason, Verdict
-from messages.units import Timestamp
+from messages.units import Instant, Timestamp
 from stores.objects.changes import object_change
-from stores.objects.last_known import LastKnown, Moment
+from stores.objects.last_known import LastKnown
 
 
 class KnownLocalObject(NamedTuple):
@@ -70,7 +70,7 @@ def known_objects(
     outage: Outage | None,
     before: KnownLocalObjects,
     highest_gone: int,
-    now: Moment,
+    now: Instant,
 ) -> dict[ObjectId, KnownLocalObject]:
     """Return what is known from now on. Where nothing changed, it is the identical ``KnownLocalObject``.
 
@@ -135,7 +135,7 @@ def held_object(
     objects: KnownLocalObjects,
     state: FileState[LocalObject],
     outage: Outage | None,
-    now: Moment,
+    now: Instant,
 ) -> HeldObject:
     """Return what followers of an object are told, once the files have been listed."""
     known = objects.get(wanted)
@@ -180,7 +180,7 @@ def _known_object(
     return KnownLocalObject(described, version, replace(known, value=value))
 
 
-def _known(record: FileRecord[LocalObject], outage: Outage | None, now: Moment) -> LastKnown:
+def _known(record: FileRecord[LocalObject], outage: Outage | None, now: Instant) -> LastKnown:
     """Return since when, and why, the object of a file may have changed. There is no value in it yet."""
     since, flaw = record.broken_since, ""
     if isinstance(record.outcome, Refused):
@@ -193,7 +193,7 @@ def _known(record: FileRecord[LocalObject], outage: Outage | None, now: Moment) 
     return LastKnown(is_known=True, flaw=flaw, current_until=_moment(since, now))
 
 
-def _moment(since: Timestamp | None, now: Moment) -> Moment | None:
+def _moment(since: Timestamp | None, now: Instant) -> Instant | None:
     return None if since is None else now.on_wall(since)
 
 

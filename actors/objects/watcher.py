@@ -24,7 +24,7 @@ from messages.holders import (
     UnprovenUsed,
 )
 from messages.objects import ChangeMissed, HeldObject, ObjectId
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from messages.watches import (
     ListTarget,
     ObjectsAre,
@@ -36,7 +36,6 @@ from messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
-from stores.objects.last_known import Moment
 from stores.objects.paths import holder_path, object_target
 from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
@@ -180,10 +179,10 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
         self._watched.give_up(now)
         self._carry_out(now)
 
-    def _now(self) -> Moment:
-        return Moment(self.clock.monotonic(), self.clock.wall())
+    def _now(self) -> Instant:
+        return Instant(self.clock.monotonic(), self.clock.wall())
 
-    def _carry_out(self, now: Moment) -> None:
+    def _carry_out(self, now: Instant) -> None:
         """Set what is known first: whoever hears of a change then knows the new value."""
         held = self._watched.held(now)
         if held is not None:
@@ -208,12 +207,12 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
             case _:
                 assert_never(effect)
 
-    def _set_timer(self, now: Moment) -> None:
+    def _set_timer(self, now: Instant) -> None:
         """Set a timer that fires no later than the next deadline. If it fires too early, it is set again."""
         due = self._watched.due(now)
         if due is None or (self._timer is not None and self._timer_at <= due):
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self.after(Seconds(max(0.0, due - now.at)), SettleDue())
+        self._timer = self.after(Seconds(max(0.0, due - now.monotonic)), SettleDue())
         self._timer_at = due

@@ -20,10 +20,10 @@ from actors.probes.news import ExecIsDue, ProbeFact
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe, prepare
 from actors.probes.thresholds import begin
 from actors.probes.wake_up import Bell
-from actors.probes.watched import LATE_AFTER, AnsweredAt, ProbeMemory, WatchedProbe, count
+from actors.probes.watched import LATE_AFTER, ProbeMemory, WatchedProbe, count
 from manifests.handlers import ExecAction
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 
 MOST_BEGUN: Final = 64
 """Attempts that are begun in one turn. Then the sockets are looked at again."""
@@ -307,7 +307,7 @@ class ProbeEngine:
                 watched.tick = self._dues.add(Seconds(self._now + TICK), watched)
                 return
         watched.tries = 0
-        moment = AnsweredAt(self._clock.monotonic(), self._clock.wall())
+        moment = Instant(self._clock.monotonic(), self._clock.wall())
         if news := count(watched, outcome, moment):
             self._facts.append(news)
         if not watched.count.is_held:

@@ -14,7 +14,7 @@ from actors.probes.preparing import PreparedProbe, UnpreparedProbe
 from actors.probes.specs import ProbeSpec
 from actors.probes.thresholds import Count, counted
 from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds, Timestamp
 
 DURATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds in seconds of the buckets that durations are counted in, as a kubelet has them."""
@@ -131,15 +131,7 @@ class ProbeMemory:
     """The loop that uses it. One that has lost it ends."""
 
 
-class AnsweredAt(NamedTuple):
-    """When an answer came."""
-
-    now: Seconds
-    """Monotonic."""
-    at: Timestamp
-
-
-def count(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> ProbeNews | None:
+def count(watched: WatchedProbe, outcome: ProbeOutcome, moment: Instant) -> ProbeNews | None:
     """Count an answer of ``watched``. Return what is to be told of it.
 
     Told is what counts now, if that was something else before. People are told, too, of answers that are no
@@ -153,7 +145,7 @@ def count(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> P
     is_success = outcome.result is ProbeResult.SUCCESS
     watched.times += not is_success
     is_worth_saying = not is_success and (
-        watched.told_at is None or moment.now - watched.told_at >= QUIET
+        watched.told_at is None or moment.monotonic - watched.told_at >= QUIET
     )
     is_unknown = outcome.result is ProbeResult.UNKNOWN
     counts_again = watched.is_unknown and not is_unknown
@@ -162,7 +154,7 @@ def count(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> P
     watched.is_unknown = is_unknown
     times, watched.times = watched.times, 0
     if not is_success:
-        watched.told_at = moment.now
+        watched.told_at = moment.monotonic
     return ProbeNews(
         key=watched.key,
         container_id=watched.target.container_id,
@@ -171,13 +163,13 @@ def count(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> P
         outcome=outcome,
         in_a_row=watched.count.in_a_row,
         times=times,
-        at=moment.at,
+        at=moment.wall,
     )
 
 
-def _keep(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> None:
+def _keep(watched: WatchedProbe, outcome: ProbeOutcome, moment: Instant) -> None:
     """Count for the metrics, and make it the answer that others read."""
-    took = Seconds(max(0.0, moment.now - watched.began))
+    took = Seconds(max(0.0, moment.monotonic - watched.began))
     watched.buckets[bisect_left(DURATION_BOUNDS, took)] += 1
     watched.seconds += took
     match outcome.result:
@@ -194,7 +186,7 @@ def _keep(watched: WatchedProbe, outcome: ProbeOutcome, moment: AnsweredAt) -> N
         in_a_row=watched.count.in_a_row,
         is_held=watched.count.is_held,
         last=outcome,
-        at=moment.at,
+        at=moment.wall,
         took=took,
         successes=watched.successes,
         failures=watched.failures,

@@ -38,8 +38,7 @@ from messages.tokens import (
     TokensMessage,
     WantTokens,
 )
-from messages.units import Seconds
-from stores.objects.last_known import Moment
+from messages.units import Instant, Seconds
 
 EXAMINED_AT_ONCE: Final = 64
 """Pods whose tokens are looked at in one turn."""
@@ -238,11 +237,11 @@ class TokenKeeper(PooledActor[TokensMessage]):
                 delays.append(left)
             elif left is not None and self._trouble:
                 record.failure = self._trouble
-        due = Seconds(now.at + min(delays)) if delays else None
+        due = Seconds(now.monotonic + min(delays)) if delays else None
         self._alarms.set(tokens.pod.uid, due)
         self._tell(tokens, now)
 
-    def _tell(self, tokens: PodTokens, now: Moment) -> None:
+    def _tell(self, tokens: PodTokens, now: Instant) -> None:
         fact = tokens.fact(self._trouble, now)
         if fact == tokens.told:
             return
@@ -276,12 +275,12 @@ class TokenKeeper(PooledActor[TokensMessage]):
 
     # --- small things ----------------------------------------------------------------------------------
 
-    def _now(self) -> Moment:
-        return Moment(self.clock.monotonic(), self.clock.wall())
+    def _now(self) -> Instant:
+        return Instant(self.clock.monotonic(), self.clock.wall())
 
     def _apart(self) -> float:
         now = self._now()
-        return now.wall - now.at
+        return now.wall - now.monotonic
 
     def _count(self, result: str) -> None:
         self._memory.requests[result] += 1

@@ -18,8 +18,7 @@ from actors.volumes.token_schedule import (
 from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.tokens import TokenNeeded, TokensAre, WantTokens
-from messages.units import Seconds
-from stores.objects.last_known import Moment
+from messages.units import Instant, Seconds
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -39,7 +38,7 @@ class TokenRecord:
     """On the monotonic clock."""
     is_asking: bool = False
 
-    def step(self, now: Moment) -> TokenStep:
+    def step(self, now: Instant) -> TokenStep:
         """Return what to do about it."""
         return next_token_step(
             TokenSituation(
@@ -87,7 +86,7 @@ class PodTokens:
         """Return whether ``record`` is still one of them."""
         return self.records.get(record.ask) is record
 
-    def fact(self, outage: str, now: Moment) -> TokensAre:
+    def fact(self, outage: str, now: Instant) -> TokensAre:
         """Return what is to be told. ``outage`` says why nobody can be asked, if nobody can."""
         tokens: dict[TokenNeeded, bytes] = {}
         troubles: dict[TokenNeeded, str] = {}

@@ -12,8 +12,7 @@ from manifests.times import moment_of
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject, Pod
 from messages.tokens import TokenNeeded
-from messages.units import Seconds
-from stores.objects.last_known import Moment
+from messages.units import Instant, Seconds
 
 DEFAULT_ACCOUNT: Final = "default"
 """The service account of a pod that names none."""
@@ -65,7 +64,7 @@ def token_request(pod: Pod, ask: TokenAsk) -> ApiRequest:
     )
 
 
-def token_issued(answer: JsonObject, now: Moment, share: float) -> IssuedToken | None:
+def token_issued(answer: JsonObject, now: Instant, share: float) -> IssuedToken | None:
     """Return the token in ``answer``, which came ``now``; None if there is none.
 
     ``share`` is between 0 and 1, drawn at random for each token.

@@ -13,8 +13,7 @@ from typing import Final, TypeAlias
 
 from kernel import Backoff
 from messages.pods import PodUid
-from messages.units import Seconds
-from stores.objects.last_known import Moment
+from messages.units import Instant, Seconds
 
 RENEWED_AT: Final = 0.8
 """The part of its life after which a token is renewed."""
@@ -36,7 +35,7 @@ class IssuedToken:
     """A token that the API server has issued."""
 
     value: bytes = field(repr=False)
-    since: Moment
+    since: Instant
     """When it came."""
     life: Seconds
     """How long it is good from then on."""
@@ -49,9 +48,9 @@ class IssuedToken:
         age = min(self.life * RENEWED_AT, OLDEST) - LONGEST_JITTER * self.share
         return Seconds(max(SHORTEST_WAIT, age))
 
-    def age(self, now: Moment) -> Seconds:
+    def age(self, now: Instant) -> Seconds:
         """Return for how long it has been there."""
-        return Seconds(max(now.at - self.since.at, now.wall - self.since.wall))
+        return Seconds(max(now.monotonic - self.since.monotonic, now.wall - self.since.wall))
 
 
 class TokenAsking(Enum):
@@ -82,7 +81,7 @@ class TokenSituation:
     is_asking: bool
     retry_at: Seconds | None
     """When to ask again after a failure, on the monotonic clock; None if none was the last thing."""
-    now: Moment
+    now: Instant
 
 
 def next_token_step(situation: TokenSituation) -> TokenStep:
@@ -92,11 +91,11 @@ def next_token_step(situation: TokenSituation) -> TokenStep:
     issued, now = situation.issued, situation.now
     wait = 0.0 if issued is None else issued.renewed_after - issued.age(now)
     if situation.retry_at is not None:
-        wait = max(wait, situation.retry_at - now.at)
+        wait = max(wait, situation.retry_at - now.monotonic)
     return WaitFor(Seconds(wait)) if wait > SOON else TokenAsking.ASK
 
 
-def expires_in(issued: IssuedToken | None, now: Moment) -> Seconds | None:
+def expires_in(issued: IssuedToken | None, now: Instant) -> Seconds | None:
     """Return how long a token is still good: 0 if no longer; None if there is none."""
     if issued is None:
         return None
@@ -104,7 +103,7 @@ def expires_in(issued: IssuedToken | None, now: Moment) -> Seconds | None:
     return Seconds(left if left > SOON else 0.0)
 
 
-def shown_token(issued: IssuedToken | None, trouble: str, now: Moment) -> bytes | str | None:
+def shown_token(issued: IssuedToken | None, trouble: str, now: Instant) -> bytes | str | None:
     """Return a token, or why there is none; None while it is on its way.
 
     One that has expired is shown until the API server was asked for another one in vain. So a machine that

@@ -29,10 +29,10 @@ from messages.objects import (
     ReadVerdict,
 )
 from messages.pods import JsonObject
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from stores.objects.changes import object_change
 from stores.objects.forbidden import FORBIDDEN_GRACE
-from stores.objects.last_known import NOTHING_KNOWN, LastKnown, Moment
+from stores.objects.last_known import NOTHING_KNOWN, LastKnown
 from stores.objects.paths import object_path
 
 NO_SUCH_OBJECT: Final = "there is no such object"
@@ -53,7 +53,7 @@ FetchResult: TypeAlias = ObjectValue | FailedFetch | None
 class ObjectFetch(NamedTuple):
     """One request for the object."""
 
-    begun: Moment
+    begun: Instant
     mark: Mark
     """The mark of the newest reference that was known when it began."""
     from_etcd: bool
@@ -88,7 +88,7 @@ class CachedObject:
         confirmed = self.known.current_until
         if not self._is_sound or confirmed is None:
             return False
-        return mark <= self.proven and now < confirmed.at + time_to_live
+        return mark <= self.proven and now < confirmed.monotonic + time_to_live
 
     def needs_etcd(self, marks: Iterable[Mark]) -> bool:
         """Return whether a fetch for these references has to ask etcd, and not a cache (rule T6)."""

@@ -15,9 +15,10 @@ from manifests.versions import is_older, resource_version
 from messages.holders import Mark
 from messages.objects import ObjectChanged, ObjectId
 from messages.pods import JsonObject
+from messages.units import Instant
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent
 from stores.objects.changes import object_change
-from stores.objects.last_known import NOTHING_KNOWN, LastKnown, Moment
+from stores.objects.last_known import NOTHING_KNOWN, LastKnown
 from stores.objects.usage import Usage
 
 _SHOWN_LEN = 64
@@ -41,7 +42,7 @@ class ObjectKnowledge:
     """What was ignored last, because it is not about this object."""
     seen: str = ""
     """The version of the API server's data that this is the state of."""
-    confirmed: Moment | None = None
+    confirmed: Instant | None = None
     """When a list or an event last told that it is so."""
     usage: Usage = field(default_factory=Usage)
     """Who may have used what is known."""
@@ -54,7 +55,7 @@ class ObjectKnowledge:
             return self.known
         return replace(self.known, current_until=self.confirmed)
 
-    def doubt(self, since: Moment) -> None:
+    def doubt(self, since: Instant) -> None:
         """Make what is known uncertain since ``since``, or since it was last confirmed if that was later.
 
         What is uncertain already stays so since then.
@@ -72,7 +73,7 @@ class ObjectKnowledge:
         if not self.known.is_known:
             self.known = replace(self.known, is_known=True)
 
-    def take_list(self, listed: ObjectsAre, now: Moment) -> None:
+    def take_list(self, listed: ObjectsAre, now: Instant) -> None:
         """Replace what is known by a complete list, even one of a lower version than was seen."""
         ours = [each for each in listed.objects if self._is_meant(each)]
         self.seen = listed.resource_version
@@ -84,7 +85,7 @@ class ObjectKnowledge:
         if not self.known.flaw:
             self.trust()
 
-    def take_event(self, event: WatchEvent, now: Moment) -> None:
+    def take_event(self, event: WatchEvent, now: Instant) -> None:
         """Note one change; ignore it if it is older than what was seen, or about another object."""
         if not self._is_meant(event.object):
             name = _name_of(event.object)
@@ -96,7 +97,7 @@ class ObjectKnowledge:
         self.seen = version or self.seen
         self._take(None if self._is_gone(event) else event.object, now)
 
-    def _take(self, document: JsonObject | None, now: Moment) -> None:
+    def _take(self, document: JsonObject | None, now: Instant) -> None:
         try:
             after = object_value(document, self.object) if document is not None else None
         except UnusableObjectError as error:
@@ -111,7 +112,7 @@ class ObjectKnowledge:
         self.remark = ""
         self.confirmed = now
 
-    def _note_flaw(self, flaw: str, now: Moment) -> None:
+    def _note_flaw(self, flaw: str, now: Instant) -> None:
         self.known = replace(self.known, flaw=flaw)
         self.doubt(now)
 

@@ -7,7 +7,7 @@ followers are told. The holders decide when their knowledge is certain.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from messages.objects import (
     HeldObject,
@@ -18,26 +18,10 @@ from messages.objects import (
     ObjectValue,
     ReadVerdict,
 )
-from messages.units import Seconds, Timestamp
+from messages.units import Instant
 
 _LOOKED_FOR: Final = frozenset({ObjectState.INITIALISING, ObjectState.STOPPED})
 """An object in these states may have come into being since it was last seen to be absent."""
-
-
-class Moment(NamedTuple):
-    """A moment on both clocks: ages are differences of ``at``, people are shown ``wall``."""
-
-    at: Seconds
-    """Monotonic."""
-    wall: Timestamp
-
-    def earlier(self, at: Seconds) -> Moment:
-        """Return the moment that was ``at`` on the monotonic clock, as this one sees it."""
-        return Moment(at, Timestamp(self.wall - (self.at - at)))
-
-    def on_wall(self, wall: Timestamp) -> Moment:
-        """Return the moment that was ``wall`` on the wall clock, as this one sees it."""
-        return Moment(Seconds(self.at - (self.wall - wall)), wall)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +34,7 @@ class LastKnown:
     """It was learned what the object is, or that there is none."""
     flaw: str = ""
     """Why the newest version cannot be used or seen; ``value`` is then an earlier one."""
-    current_until: Moment | None = None
+    current_until: Instant | None = None
     """When it was last certain that this is so; None while it is certain, and while nothing is known."""
 
     @property
@@ -106,7 +90,7 @@ class LastKnown:
             verdict=ReadVerdict.NOT_FOUND if self.value is None else ReadVerdict.STALE,
             value=self.value,
             is_current=since is None,
-            known_at=None if since is None else since.at,
+            known_at=None if since is None else since.monotonic,
             reason=reason,
         )
 

@@ -23,7 +23,7 @@ from messages.holders import (
     UnprovenUsed,
 )
 from messages.objects import HeldObject, ObjectState, ReadVerdict
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from messages.watches import (
     ObjectsAre,
     TargetListed,
@@ -34,7 +34,6 @@ from messages.watches import (
 )
 from stores.objects.changes import change_after
 from stores.objects.knowledge import ObjectKnowledge
-from stores.objects.last_known import Moment
 from stores.objects.watched_values import (
     grace_ends,
     held_object,
@@ -72,7 +71,7 @@ class WatchedObject:
 
     # What is heard.
 
-    def revive(self, now: Moment) -> None:
+    def revive(self, now: Instant) -> None:
         """Begin a new life: ask again, since the message that crashed the last may have been an answer."""
         memory = self._memory
         memory.asked = None
@@ -80,15 +79,15 @@ class WatchedObject:
             self._watch()
         self.settle(now)
 
-    def take_references(self, wanted: ReferencesAre, now: Moment) -> None:
+    def take_references(self, wanted: ReferencesAre, now: Instant) -> None:
         """Note who needs the object. The manager is told how it is held, even if that has not changed."""
         memory = self._memory
         is_new = wanted.newest > memory.newest
         is_used = is_new or memory.references == 0 or memory.is_followed
         if is_new:
-            memory.newest, memory.newest_at = wanted.newest, now.at
+            memory.newest, memory.newest_at = wanted.newest, now.monotonic
         if memory.note_wanted(wanted.wanted) or is_used:
-            memory.last_used = now.at
+            memory.last_used = now.monotonic
         memory.references, memory.is_followed = wanted.references, wanted.is_followed
         memory.letting_go = None if wanted.references else wanted.newest
         memory.told, memory.is_told_idle = None, False
@@ -104,7 +103,7 @@ class WatchedObject:
         """Note that the manager asks whether the holder is still idle."""
         self._memory.stop_asked = question.number
 
-    def take_watched(self, fact: WatchFact, now: Moment) -> None:
+    def take_watched(self, fact: WatchFact, now: Instant) -> None:
         """Note what the watch tells. What was under way when the watch was stopped counts as well."""
         memory = self._memory
         if memory.state is ObjectState.STOPPED:
@@ -122,13 +121,13 @@ class WatchedObject:
             case _:
                 assert_never(fact)
 
-    def _take_failure(self, failed: WatchFailed, now: Moment) -> None:
+    def _take_failure(self, failed: WatchFailed, now: Instant) -> None:
         memory = self._memory
         memory.fail(failed.failure if memory.is_watching else None)
         if memory.is_watching and failed.since is not None:
-            self._knowledge.doubt(now.earlier(failed.since))
+            self._knowledge.doubt(now.back_to(failed.since))
 
-    def take_listed(self, answer: TargetListed, now: Moment) -> None:
+    def take_listed(self, answer: TargetListed, now: Instant) -> None:
         """Note the answer to the list under way. Any other answer came too late and is ignored."""
         memory = self._memory
         if answer.mark != memory.asked:
@@ -148,7 +147,7 @@ class WatchedObject:
         if not is_older(version, self._knowledge.seen):
             self._knowledge.take_list(answer.outcome, now)
 
-    def _take_list(self, listed: ObjectsAre, now: Moment) -> None:
+    def _take_list(self, listed: ObjectsAre, now: Instant) -> None:
         memory = self._memory
         is_watching = memory.is_watching
         if is_older(listed.resource_version, self._knowledge.seen) and (
@@ -166,18 +165,18 @@ class WatchedObject:
             memory.state = ObjectState.SYNCED
             self._plan_another(now)
 
-    def _plan_another(self, now: Moment) -> None:
+    def _plan_another(self, now: Instant) -> None:
         """Set the time at which a watch that listed, but is failing, is asked for anew."""
         memory = self._memory
         if memory.failure is None:
             memory.late, memory.late_at = 0, None
         else:
             limit = self._rules.open_within(memory.late + 1)
-            memory.late_at = Seconds(now.at + limit)
+            memory.late_at = Seconds(now.monotonic + limit)
 
     # What follows from it.
 
-    def settle(self, now: Moment) -> None:
+    def settle(self, now: Instant) -> None:
         """Bring watch, list and manager in line with what is known and needed."""
         memory = self._memory
         if not memory.references:
@@ -197,12 +196,12 @@ class WatchedObject:
         self._inform()
         self._tell_idle(now)
 
-    def held(self, now: Moment) -> HeldObject | None:
+    def held(self, now: Instant) -> HeldObject | None:
         """Return what followers are told now, after ``settle``; None if no pod references the object."""
         memory = self._memory
         return held_object(memory, self._rules, now) if memory.references else None
 
-    def _note_looks(self, now: Moment) -> None:
+    def _note_looks(self, now: Instant) -> None:
         """Note which of the looks that followers want are done."""
         memory, usage = self._memory, self._knowledge.usage
         held = self.held(now)
@@ -216,7 +215,7 @@ class WatchedObject:
         if memory.wanted and held.verdict is ReadVerdict.NOT_FOUND:
             usage.note_absence()
 
-    def give_up(self, now: Moment) -> None:
+    def give_up(self, now: Instant) -> None:
         """Stop the watch, since the actor is being stopped. What is known is uncertain from now on.
 
         The record still says that the object is watched, so that a next life watches it again.
@@ -226,7 +225,7 @@ class WatchedObject:
             memory.outgoing.append(StopWatch())
             self._knowledge.doubt(now)
 
-    def due(self, now: Moment) -> Seconds | None:
+    def due(self, now: Instant) -> Seconds | None:
         """Return when ``settle`` has to be called next even if no message comes; None if never."""
         memory = self._memory
         moments = [] if memory.late_at is None else [memory.late_at]
@@ -255,7 +254,7 @@ class WatchedObject:
         memory.state, memory.proven = ObjectState.IMMUTABLE, memory.newest
         memory.knowledge.learn_absence()
 
-    def _hold(self, now: Moment) -> None:
+    def _hold(self, now: Instant) -> None:
         memory, is_idle = self._memory, self._is_idle(now)
         match memory.state:
             case ObjectState.STOPPED:
@@ -289,11 +288,11 @@ class WatchedObject:
         self._memory.fail(None)
         self._memory.outgoing.append(StopWatch())
 
-    def _is_late(self, now: Moment) -> bool:
+    def _is_late(self, now: Instant) -> bool:
         late_at = self._memory.late_at
         return late_at is not None and is_reached(late_at, now)
 
-    def _ask(self, now: Moment) -> None:
+    def _ask(self, now: Instant) -> None:
         """Ask for a list that proves the newest mark, one at a time."""
         memory = self._memory
         if memory.newest <= memory.proven:
@@ -308,7 +307,7 @@ class WatchedObject:
             # A new watch begins with a list, and is tried at once if that makes sense.
             self._start_watch()
         elif self._may_ask and is_reached(memory.retry_at, now):
-            memory.asked, memory.asked_at = memory.newest, now.at
+            memory.asked, memory.asked_at = memory.newest, now.monotonic
             memory.asked_over = self._knowledge.seen
             memory.outgoing.append(AskList(memory.newest))
 
@@ -318,12 +317,12 @@ class WatchedObject:
         is_held = memory.state in {ObjectState.SYNCED, ObjectState.IMMUTABLE}
         return is_held and memory.failure is None and memory.asked is None
 
-    def _note_failed_list(self, sentence: str, now: Moment, wish: Seconds = Seconds(0.0)) -> None:
+    def _note_failed_list(self, sentence: str, now: Instant, wish: Seconds = Seconds(0.0)) -> None:
         memory, rules = self._memory, self._rules
         memory.lists_failed += 1
         memory.list_error = sentence
         delay = max(rules.retry(memory.lists_failed), wish)
-        memory.retry_at = Seconds(now.at + delay)
+        memory.retry_at = Seconds(now.monotonic + delay)
 
     @property
     def _may_become_idle(self) -> bool:
@@ -339,7 +338,7 @@ class WatchedObject:
         memory = self._memory
         return memory.asked is None and memory.newest <= memory.proven
 
-    def _may_be_stopped(self, now: Moment) -> bool:
+    def _may_be_stopped(self, now: Instant) -> bool:
         """Return whether the holder does nothing but wait for somebody who needs the object."""
         memory = self._memory
         if not memory.references or memory.looks:
@@ -352,11 +351,11 @@ class WatchedObject:
             case _:
                 return False
 
-    def _is_idle(self, now: Moment) -> bool:
+    def _is_idle(self, now: Instant) -> bool:
         limit = self._memory.last_used + self._rules.idle_limit
         return not self._memory.is_followed and is_reached(limit, now)
 
-    def _tell_idle(self, now: Moment) -> None:
+    def _tell_idle(self, now: Instant) -> None:
         memory = self._memory
         number, memory.stop_asked = memory.stop_asked, 0
         is_told, memory.is_told_idle = memory.is_told_idle, self._may_be_stopped(now)

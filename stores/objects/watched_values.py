@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from messages.holders import Mark
 from messages.objects import HeldObject, ReadVerdict
-from messages.units import Seconds
-from stores.objects.last_known import LastKnown, Moment
+from messages.units import Instant, Seconds
+from stores.objects.last_known import LastKnown
 from stores.objects.watcher_memory import WatcherMemory, WatcherRules, is_reached
 
 
-def is_proven(mark: Mark, memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:
+def is_proven(mark: Mark, memory: WatcherMemory, rules: WatcherRules, now: Instant) -> bool:
     """Return whether waiting would improve nothing for a pod whose reference has ``mark``."""
     is_known = mark <= memory.proven and memory.knowledge.known.is_learned
     return is_known or is_refused(memory, rules, now)
 
 
-def held_object(memory: WatcherMemory, rules: WatcherRules, now: Moment) -> HeldObject:
+def held_object(memory: WatcherMemory, rules: WatcherRules, now: Instant) -> HeldObject:
     """Return what followers of a referenced object are told at ``now``."""
     name = f"{memory.object.kind} {memory.object.display_name}"
     known = memory.knowledge.known
     return known.held(reason=_reason(name, known, memory), otherwise=_otherwise(memory, rules, now))
 
 
-def _otherwise(memory: WatcherMemory, rules: WatcherRules, now: Moment) -> ReadVerdict:
+def _otherwise(memory: WatcherMemory, rules: WatcherRules, now: Instant) -> ReadVerdict:
     """Return the verdict where no value is known, and not that there is none."""
     if memory.knowledge.known.flaw:
         return ReadVerdict.UNUSABLE
@@ -43,7 +43,7 @@ def _reason(name: str, known: LastKnown, memory: WatcherMemory) -> str:
     return f"there may be a {name} by now" if known.is_known else f"{name} was not listed in time"
 
 
-def is_refused(memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:
+def is_refused(memory: WatcherMemory, rules: WatcherRules, now: Instant) -> bool:
     """Return whether a 403 counts, so that waiting makes no sense."""
     return memory.is_forbidden and is_reached(grace_ends(memory, rules), now)
 

@@ -15,10 +15,9 @@ from messages.objects import (
     ObjectId,
     ObjectState,
 )
-from messages.units import Seconds
+from messages.units import Instant, Seconds
 from stores.objects.forbidden import FORBIDDEN_GRACE
 from stores.objects.knowledge import ObjectKnowledge
-from stores.objects.last_known import Moment
 from stores.objects.paths import can_exist
 
 NO_SUCH_NAME: Final = "no object can have this name"
@@ -30,9 +29,9 @@ _SLACK: Final = 0.001
 """Seconds. A timer may fire this much before the moment that it was set for."""
 
 
-def is_reached(moment: float, now: Moment) -> bool:
+def is_reached(moment: float, now: Instant) -> bool:
     """Return whether ``moment``, on the monotonic clock, has come."""
-    return moment <= now.at + _SLACK
+    return moment <= now.monotonic + _SLACK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

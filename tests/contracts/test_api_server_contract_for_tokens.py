@@ -11,8 +11,7 @@ import pytest
 
 from actors.volumes.token_requests import TokenAsk, token_issued, token_request
 from messages.pods import Pod, PodUid
-from messages.units import Seconds, Timestamp
-from stores.objects.last_known import Moment
+from messages.units import Instant, Seconds, Timestamp
 from tests.support.apiserver.subjects import (
     ACCOUNTS,
     PODS,
@@ -24,7 +23,7 @@ from tests.support.apiserver.subjects import (
     refusal,
 )
 
-NOW = Moment(Seconds(0.0), Timestamp(0.0))
+NOW = Instant(Seconds(0.0), Timestamp(0.0))
 ASK = TokenAsk("", 600)
 
 

@@ -30,8 +30,7 @@ from messages.objects import (
     ObjectValue,
     ReadVerdict,
 )
-from messages.units import Seconds, Timestamp
-from stores.objects.last_known import Moment
+from messages.units import Instant, Seconds, Timestamp
 from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
     AskList,
@@ -133,7 +132,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
     @precondition(lambda self: self.keeper.is_open)
     @rule()
     def the_stream_is_lost_in_silence(self) -> None:
-        self.keeper.lose(self.now.at)
+        self.keeper.lose(self.now.monotonic)
 
     @precondition(lambda self: self.keeper.lost_at is not None)
     @rule()
@@ -304,8 +303,8 @@ class WatchedObjectModel(RuleBasedStateMachine):
     # --- how -------------------------------------------------------------------------------------------
 
     @property
-    def now(self) -> Moment:
-        return Moment(Seconds(self.time), Timestamp(self.time))
+    def now(self) -> Instant:
+        return Instant(Seconds(self.time), Timestamp(self.time))
 
     def come_closer_to_rest(self) -> None:
         if self.keeper.listing:

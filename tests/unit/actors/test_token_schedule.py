@@ -23,24 +23,23 @@ from actors.volumes.token_schedule import (
 )
 from manifests.times import rfc3339
 from messages.pods import PodUid
-from messages.units import Seconds, Timestamp
-from stores.objects.last_known import Moment
+from messages.units import Instant, Seconds, Timestamp
 from tests.support.builders import make_pod
 from tests.support.canary import CANARY
 
-BEGIN = Moment(Seconds(100.0), Timestamp(1_700_000_000.0))
+BEGIN = Instant(Seconds(100.0), Timestamp(1_700_000_000.0))
 HOUR = 3600.0
 
 
-def later(seconds: float, *, slept: float = 0.0) -> Moment:
-    return Moment(Seconds(BEGIN.at + seconds), Timestamp(BEGIN.wall + seconds + slept))
+def later(seconds: float, *, slept: float = 0.0) -> Instant:
+    return Instant(Seconds(BEGIN.monotonic + seconds), Timestamp(BEGIN.wall + seconds + slept))
 
 
 def token(life: float = HOUR, share: float = 0.0) -> IssuedToken:
     return IssuedToken(value=CANARY.encode(), since=BEGIN, life=Seconds(life), share=share)
 
 
-def step(now: Moment, issued: IssuedToken | None = None, **known: Any) -> TokenStep:
+def step(now: Instant, issued: IssuedToken | None = None, **known: Any) -> TokenStep:
     fields: dict[str, Any] = {"is_asking": False, "retry_at": None, **known}
     return next_token_step(TokenSituation(issued=issued, now=now, **fields))
 
@@ -54,13 +53,13 @@ def test_a_token_that_is_not_there_is_asked_for_once() -> None:
 
 
 def test_after_a_failure_the_next_attempt_waits() -> None:
-    assert step(BEGIN, retry_at=Seconds(BEGIN.at + 5)) == WaitFor(Seconds(5.0))
-    assert step(later(5), retry_at=Seconds(BEGIN.at + 5)) is TokenAsking.ASK
+    assert step(BEGIN, retry_at=Seconds(BEGIN.monotonic + 5)) == WaitFor(Seconds(5.0))
+    assert step(later(5), retry_at=Seconds(BEGIN.monotonic + 5)) is TokenAsking.ASK
 
 
 def test_a_renewal_that_failed_waits_too() -> None:
     due = later(0.8 * HOUR)
-    assert step(due, token(), retry_at=Seconds(due.at + 5)) == WaitFor(Seconds(5.0))
+    assert step(due, token(), retry_at=Seconds(due.monotonic + 5)) == WaitFor(Seconds(5.0))
 
 
 @pytest.mark.parametrize(

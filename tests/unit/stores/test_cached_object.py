@@ -20,7 +20,7 @@ from messages.objects import (
     ReadVerdict,
 )
 from messages.pods import JsonObject
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds, Timestamp
 from stores.objects.cached import (
     CachedObject,
     FailedFetch,
@@ -31,7 +31,7 @@ from stores.objects.cached import (
     request_for,
 )
 from stores.objects.forbidden import FORBIDDEN_GRACE
-from stores.objects.last_known import LastKnown, Moment
+from stores.objects.last_known import LastKnown
 from stores.objects.paths import can_exist
 
 WANTED = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls")
@@ -39,9 +39,9 @@ AWAY = FailedFetch(ReadVerdict.NOT_SYNCED, "away")
 BROKEN = FailedFetch(ReadVerdict.UNUSABLE, "broken")
 
 
-def at(seconds: float) -> Moment:
+def at(seconds: float) -> Instant:
     """Return a moment so long after the beginning."""
-    return Moment(Seconds(seconds), Timestamp(1000.0 + seconds))
+    return Instant(Seconds(seconds), Timestamp(1000.0 + seconds))
 
 
 NOW = at(100.0)
@@ -180,9 +180,9 @@ class TestWhatFollowersAreTold:
     def test_the_last_known_has_an_age_and_says_why(self) -> None:
         stale = knows(value(), fetch(30.0)).held(AWAY)
         assert (stale.verdict, stale.value) == (ReadVerdict.STALE, value())
-        assert (stale.age(NOW.at), stale.reason) == (70.0, "away")
+        assert (stale.age(NOW.monotonic), stale.reason) == (70.0, "away")
         absent = knows(None, fetch(30.0)).held(AWAY)
-        assert (absent.verdict, absent.age(NOW.at)) == (ReadVerdict.NOT_FOUND, 70.0)
+        assert (absent.verdict, absent.age(NOW.monotonic)) == (ReadVerdict.NOT_FOUND, 70.0)
         assert absent.reason == "away"
 
     def test_where_nothing_was_known_the_failure_is_what_is_told(self) -> None:
@@ -339,9 +339,9 @@ def test_what_is_fresh_is_no_older_than_the_read_s_reference(
         if asked.from_etcd or not cached.needs_etcd([]):
             cached.learn(asked, result)
     at_mark = [version for version, asked, _ in history if asked.mark >= mark]
-    now = Seconds(history[-1][1].begun.at + late)
+    now = Seconds(history[-1][1].begun.monotonic + late)
     if cached.is_fresh(Mark(mark), Seconds(ttl), now):
         assert cached.known.value is not None
         assert int(cached.known.value.resource_version) >= at_mark[0]
         assert cached.known.current_until is not None
-        assert now - cached.known.current_until.at < ttl
+        assert now - cached.known.current_until.monotonic < ttl

@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 
 from messages.objects import ObjectAvailability, ObjectValue
-from messages.units import Seconds, Timestamp
-from stores.objects.last_known import LastKnown, Moment
+from messages.units import Instant, Seconds, Timestamp
+from stores.objects.last_known import LastKnown
 
-EARLIER: Final = Moment(Seconds(7.0), Timestamp(1_000.0))
+EARLIER: Final = Instant(Seconds(7.0), Timestamp(1_000.0))
 VALUE: Final = ObjectValue(uid="u1", resource_version="7", data={})
 
 

@@ -9,9 +9,8 @@ import pytest
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.holders import HolderIs
 from messages.objects import ObjectKind, ObjectState
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds, Timestamp
 from messages.watches import ObjectOp, TargetListed, WatchFailed, WatchRecovered, WatchTarget
-from stores.objects.last_known import Moment
 from stores.objects.paths import object_target
 from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
@@ -38,9 +37,9 @@ AWAY = ApiFailure(kind=FailureKind.UNREACHABLE, retry=Retry.AFTER_DELAY, sentenc
 FORBIDDEN = ApiFailure(kind=FailureKind.FORBIDDEN, retry=Retry.AFTER_DELAY, sentence="no")
 
 
-def at(seconds: float) -> Moment:
+def at(seconds: float) -> Instant:
     """Return a moment so long after the beginning."""
-    return Moment(Seconds(seconds), Timestamp(1000.0 + seconds))
+    return Instant(Seconds(seconds), Timestamp(1000.0 + seconds))
 
 
 class Bench:
