@@ -162,9 +162,7 @@ class ContainerParts:
             _log.warning(notice.message, reason=notice.reason)
         self._agent.port(EVENT_RECORDER).tell(
             PostEvent(
-                regarding=ObjectReference(
-                    kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid
-                ),
+                regarding=ObjectReference.of_pod(pod),
                 type=EventType.WARNING,
                 reason=notice.reason,
                 message=notice.message,

@@ -63,15 +63,14 @@ def _host_addresses(agent: Composition) -> CurrentAddresses:
 
 def status_keeper(agent: Composition, memory: StatusMemory) -> StatusKeeper:
     """Return the actor that knows the statuses of pods, and shows them in a cluster."""
-    ports = StatusPorts(me=agent.port(STATUS_KEEPER), pod_keeper=agent.port(POD_KEEPER))
-    if agent.has(cluster.API_CALLS):
-        ports = StatusPorts(
-            me=agent.port(STATUS_KEEPER),
-            pod_keeper=agent.port(POD_KEEPER),
-            pod_manager=agent.port(POD_MANAGER),
-            calls=agent.port(cluster.API_CALLS),
-            events=agent.port(EVENT_RECORDER),
-        )
+    is_joined = agent.has(cluster.API_CALLS)
+    ports = StatusPorts(
+        me=agent.port(STATUS_KEEPER),
+        pod_keeper=agent.port(POD_KEEPER),
+        pod_manager=agent.port(POD_MANAGER) if is_joined else None,
+        calls=agent.port_if_any(cluster.API_CALLS),
+        events=agent.port(EVENT_RECORDER) if is_joined else None,
+    )
     return StatusKeeper(ports, memory)
 
 

@@ -113,12 +113,8 @@ class PodTeller:
             if self._events is not None and record.pod is not None:
                 self._events.tell(
                     PostEvent(
-                        regarding=ObjectReference(
-                            kind="Pod",
-                            name=record.pod.name,
-                            namespace=record.pod.namespace,
-                            uid=record.uid,
-                            field_path=_field_path(record, container),
+                        regarding=ObjectReference.of_pod(
+                            record.pod, _field_path(record, container)
                         ),
                         type=saying.type,
                         reason=saying.reason,

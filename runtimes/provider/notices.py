@@ -84,7 +84,7 @@ class ProviderNotices:
         pod = it.pod
         if self._events is None or pod is None or not pod.name:
             return
-        of = ObjectReference(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
+        of = ObjectReference.of_pod(pod)
         self._events.tell(PostEvent(regarding=of, type=kind, reason=reason, message=message))
 
 

@@ -304,9 +304,7 @@ class ImagePuller:
 
     def _say(self, pod: Pod, type_: EventType, reason: str, message: str) -> None:
         if self._events is not None:
-            regarding = ObjectReference(
-                kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid
-            )
+            regarding = ObjectReference.of_pod(pod)
             self._events.tell(
                 PostEvent(regarding=regarding, type=type_, reason=reason, message=message)
             )
