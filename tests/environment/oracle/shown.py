@@ -8,6 +8,8 @@ from typing import Any, Final
 from typing_extensions import override
 
 from tests.environment.oracle.rule import Rule
+from tests.support.apiserver.history import Change
+from tests.support.apiserver.paths import POD
 from tests.support.canary import CANARY, Lookout
 
 TERMINAL: Final = {"Succeeded", "Failed"}
@@ -17,7 +19,8 @@ class NeverBack(Rule):
     """A phase that is final stays, and restarts are never counted down.
 
     What was removed by others, and is forgotten because of a SIGKILL, has not been; nor has what the disk had
-    refused to record before it. Restarts of a pod that others have touched are not counted.
+    refused to record before it, nor that the Node refused a pod, if a SIGKILL came before the API server knew:
+    the next agent judges it anew. Restarts of a pod that others have touched are not counted.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -25,6 +28,15 @@ class NeverBack(Rule):
         self._phases: dict[str, str] = {}
         self._shown_at = 0.0
         self._restarts: dict[tuple[str, str], int] = {}
+        self._refused: set[str] = set()
+        """Pods that were shown as failed without a container when they were shown last."""
+        self._told: set[str] = set()
+        """UIDs of objects that showed a final phase at the API server once."""
+
+    @override
+    def changes(self, change: Change, *, is_agents: bool) -> None:
+        if change.kind is POD and change.after.get("status", {}).get("phase") in TERMINAL:
+            self._told.add(change.after["metadata"]["uid"])
 
     @override
     def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:
@@ -33,12 +45,23 @@ class NeverBack(Rule):
             is_forgotten = self.wishes.killed_at >= self._shown_at and uid in self.wishes.touched
             is_forgotten |= self.wishes.is_forgotten(uid)
             is_forgotten |= self.wishes.is_unrecorded(uid, self._shown_at)
+            is_forgotten |= self._is_refusal_lost(uid)
             if before in TERMINAL and status["phase"] != before and not is_forgotten:
                 self.broken(f"{uid} was {before} and is {status['phase']}")
             self._phases[uid] = status["phase"]
             for one in status.get("containerStatuses", ()):
                 self._look_at_restarts(uid, one)
+        self._refused = {
+            uid
+            for uid, status in statuses.items()
+            if status["phase"] == "Failed" and not status.get("containerStatuses")
+        }
         self._shown_at = self.wishes.now()
+
+    def _is_refusal_lost(self, uid: str) -> bool:
+        """Return whether nobody can know that an agent before refused a pod of the API server."""
+        is_known = uid in self._told or uid not in self.wishes.bound
+        return self.wishes.killed_at >= self._shown_at and uid in self._refused and not is_known
 
     def _look_at_restarts(self, uid: str, one: Mapping[str, Any]) -> None:
         key, count = (uid, one["name"]), one["restartCount"]
