@@ -73,7 +73,8 @@ class StatusNeverBack(Rule):
 
     @override
     def loses_power(self) -> None:
-        self._prepares_again = set(self._written)
+        # A write that is under way now may have its effect later.
+        self._prepares_again = {*self._written, *self.wishes.pods}
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:

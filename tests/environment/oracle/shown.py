@@ -19,8 +19,8 @@ class NeverBack(Rule):
     """A phase that is final stays, and restarts are never counted down.
 
     What was removed by others, and is forgotten because of a SIGKILL, has not been; nor has what the disk had
-    refused to record before it, nor that the Node refused a pod, if a SIGKILL came before the API server knew:
-    the next agent judges it anew. Restarts of a pod that others have touched are not counted.
+    refused to record before it. A pod that the Node refused is judged anew if the SIGKILL came before the API
+    server knew of that. Restarts of a pod that others have touched are not counted.
     """
 
     def __init__(self, *about: Any) -> None:
