@@ -220,9 +220,9 @@ class WorkerLauncher:
     def _tell_refusal(self, refusal: TellRefusal) -> None:
         """Tell the status of a pod that never runs here. Nothing of it is left, so it may go at once."""
         situation = StatusSituation(
-            pod=refusal.pod,
+            pod=refusal.refused,
             observed=None,
-            previous=status_of(refusal.pod.document),
+            previous=status_of(refusal.refused.document),
             failure=refusal.failure,
             is_ended=True,
             host_ips=self._ports.worker.host_ips(),

@@ -56,6 +56,8 @@ class PodRecord:
     is_removed: bool = False
     is_killed: bool = False
     failure: PodFailure | None = None
+    refused: Pod | None = None
+    """The version of it that was refused."""
     grace: Seconds | None = None
     was_there: bool = False
     """The runtime had it before its worker began."""
@@ -124,6 +126,8 @@ class TellRefusal:
     """Tell the status of a pod that will never run here."""
 
     pod: Pod
+    refused: Pod
+    """The version that was refused. What later ones show of its status is what was told of it."""
     failure: PodFailure
 
 

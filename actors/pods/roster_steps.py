@@ -190,7 +190,7 @@ class RosterSteps:
             self.tell_refusal(record)
 
     def _refuse(self, record: PodRecord, failure: PodFailure | None) -> None:
-        record.stage, record.failure = RecordStage.REFUSED, failure
+        record.stage, record.failure, record.refused = RecordStage.REFUSED, failure, record.pod
         if failure is not None:
             refused = self._memory.counts.refused
             refused[failure.reason] = refused.get(failure.reason, 0) + 1
@@ -201,7 +201,7 @@ class RosterSteps:
     def tell_refusal(self, record: PodRecord) -> None:
         """Tell the status of a pod that will never run here."""
         failure = record.failure or PodFailure(reason="", message="")
-        self.effects.append(TellRefusal(record.pod, failure))
+        self.effects.append(TellRefusal(record.pod, record.refused or record.pod, failure))
 
     def note_stopped(self, record: PodRecord) -> None:
         """Note that nothing of a pod runs: its room is free, and who waited for that is told."""

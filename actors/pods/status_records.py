@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from actors.pods.status_writes import Accepted, WriteSituation
@@ -47,6 +48,8 @@ class StatusRecord:
     """How many attempts in a row were refused."""
     outages: int = 0
     """How many attempts in a row did not reach the API server."""
+    asked: AbstractSet[str] = frozenset()
+    """What the patches asked for that the API server took of this status."""
     rewrites: int = 0
     """How often this status was written again, since somebody had written over it."""
     may_rewrite_at: Seconds = Seconds(0.0)
@@ -70,6 +73,7 @@ class StatusRecord:
     def begin_anew(self) -> None:
         """Note that there is something new to write: earlier failures say nothing about it."""
         self.failures = self.outages = self.rewrites = 0
+        self.asked = frozenset()
         self.may_rewrite_at = Seconds(0.0)
         self.stop_waiting()
 

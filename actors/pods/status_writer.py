@@ -19,6 +19,7 @@ from actors.pods.status_writes import (
     PatchStatus,
     Write,
     accepted,
+    asked_by,
     counts_on_soon,
     ends_soon,
     is_answered,
@@ -284,7 +285,8 @@ class StatusWriter:
     @staticmethod
     def _is_answered(record: StatusRecord, call: _Call, answer: Pod) -> bool:
         body = call.write.request.body if isinstance(call.write, PatchStatus) else None
-        return body is None or is_answered(body, record.pod, record.status, answer)
+        record.asked |= asked_by(body) if body is not None else frozenset()
+        return is_answered(record.asked, record.pod, record.status, answer)
 
 
 class StatusTroubles:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, TypeAlias
@@ -155,18 +156,22 @@ def accepted(status: PodStatus, answer: JsonObject) -> Accepted:
     return Accepted(status=status, digest=own_digest(answer))
 
 
-def is_answered(request: JsonObject, pod: Pod, status: PodStatus, answer: Pod) -> bool:
+def is_answered(asked: AbstractSet[str], pod: Pod, status: PodStatus, answer: Pod) -> bool:
     """Return whether the answer to a patch shows what the API server makes of ``status``.
 
-    It does not if something differs that the patch did not name: somebody has written over it meanwhile.
+    It does not if something is left to ask for that was not ``asked`` of this status, by its last patch and
+    those before: somebody has written over it meanwhile. What was asked for and is not so is what the API
+    server makes of it. So there is an end, also where one field follows of another there.
     """
     left = status_patch(pod, status, answer)
-    return left is None or _named(left) <= _named(request)
+    return left is None or asked_by(left) <= asked
 
 
-def _named(patch: JsonObject) -> set[str]:
-    status = patch["status"]
-    return {*status} | {each["type"] for each in status.get("conditions", ())}
+def asked_by(patch: JsonObject) -> frozenset[str]:
+    """Return what the patch of a status asks for, a field or a condition each."""
+    conditions = patch["status"].get("conditions") or ()
+    fields = ([name, value] for name, value in patch["status"].items() if name != "conditions")
+    return frozenset(json.dumps(each, sort_keys=True) for each in (*fields, *conditions))
 
 
 def own_digest(document: JsonObject) -> int:

@@ -11,7 +11,7 @@ from kernel import Runtime
 from messages.node import FollowNode, NodeIs, NodeIsGone, NodeUid
 from messages.pod_lives import PodLife
 from messages.pods import API, FILE, Pod, PodPhase
-from tests.support.builders import make_pod
+from tests.support.builders import edited, make_pod
 from tests.support.kernel.probe import Probe
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
 
@@ -136,6 +136,22 @@ def test_a_static_pod_is_refused_when_the_node_has_other_labels(joined: LivesSta
     joined.lists(FILE, FAST)
     joined.play.tell(POD_KEEPER, node_with({"disk": "slow"}))
     assert joined.status(FAST).reason == "NodeAffinity"
+
+
+def test_the_status_of_a_refused_pod_does_not_follow_of_what_later_versions_show_of_it(
+    joined: LivesStage,
+) -> None:
+    # Or it would be written again and again: each write is a version that follows of the one before.
+    joined.play.tell(POD_KEEPER, node_with({"disk": "slow"}))
+    ran = api_pod(
+        "fast", spec=FAST.document["spec"], status={"phase": "Running", "podIP": "10.0.0.7"}
+    )
+    joined.lists(API, ran)
+    refused = joined.status(ran)
+    assert refused.reason == "NodeAffinity"
+    for fields in ({"podIP": "10.0.0.8"}, {"phase": "Failed", "podIP": ""}):
+        joined.lists(API, edited(ran, status=fields))
+        assert joined.status(ran) == refused
 
 
 def test_labels_of_the_node_are_waited_for_no_longer_than_a_minute(joined: LivesStage) -> None:

@@ -176,7 +176,7 @@ def test_a_pod_in_line_that_is_deleted_or_has_ended_leaves_the_line() -> None:
         play.roster.list_pod(of_name("1"))
         play.roster.list_pod(of_name("2"))
         play.roster.list_pod(ending)
-        assert TellRefusal(ending, PodFailure(reason="", message="")) in play.effects()
+        assert TellRefusal(ending, ending, PodFailure(reason="", message="")) in play.effects()
         assert life_of(play.memory.records[PodUid("2")]) is PodLife.FINISHED
 
 

@@ -13,6 +13,7 @@ from actors.pods.status_writes import (
     PatchStatus,
     WriteSituation,
     accepted,
+    asked_by,
     is_answered,
     next_write,
     own_digest,
@@ -237,11 +238,20 @@ def test_the_last_status_comes_before_the_deletion_unless_it_is_refused() -> Non
 def test_an_answer_that_shows_what_others_wrote_meanwhile_is_no_answer_to_the_patch() -> None:
     patch = status_patch(WEB, RUNNING, shown(RUNNING, podIP="10.1.2.3"))
     assert patch is not None
-    assert is_answered(patch, WEB, RUNNING, shown(RUNNING))
-    assert not is_answered(patch, WEB, RUNNING, shown(RUNNING, phase="Unknown"))
+    assert is_answered(asked_by(patch), WEB, RUNNING, shown(RUNNING))
+    assert not is_answered(asked_by(patch), WEB, RUNNING, shown(RUNNING, phase="Unknown"))
 
 
 def test_an_answer_without_what_the_api_server_does_not_take_is_one() -> None:
     patch = status_patch(WEB, RUNNING, WEB)
     assert patch is not None
-    assert is_answered(patch, WEB, RUNNING, shown(RUNNING, podIP=""))
+    assert is_answered(asked_by(patch), WEB, RUNNING, shown(RUNNING, podIP=""))
+
+
+def test_what_was_asked_for_before_and_differs_again_is_what_the_api_server_makes_of_it() -> None:
+    one, other = shown(RUNNING, podIP="10.1.2.3"), shown(RUNNING, podIPs=[{"ip": "10.1.2.3"}])
+    first, then = (status_patch(WEB, RUNNING, each) for each in (one, other))
+    assert first is not None
+    assert then is not None
+    assert not is_answered(asked_by(first), WEB, RUNNING, other)
+    assert is_answered(asked_by(first) | asked_by(then), WEB, RUNNING, one)
