@@ -8,8 +8,9 @@ from typing import Final
 from messages.api import FailureKind, Verb
 from messages.pods import Pod
 from tests.environment.cluster import NODE, CallFault, Cluster
+from tests.environment.oracle.cluster import shown_uid
 from tests.environment.origins import FromCluster
-from tests.simulation.events.event import Kinds, World
+from tests.simulation.events.event import TOLD_WITHIN, Kinds, World
 from tests.simulation.reading import MAYBE, OBJECTS
 from tests.simulation.workload import may_change, with_other_image
 from tests.support.builders import make_pod
@@ -94,11 +95,17 @@ def _unregister(_: World, cluster: Cluster) -> None:
 
 
 def _overwrite(world: World, cluster: Cluster) -> None:
-    """Have somebody else write into the status of a pod."""
-    names = [each["metadata"]["name"] for each in cluster.store.pods()]
-    if names:
+    """Have somebody else write into the status of a pod.
+
+    An agent that begins knows what was shown from there alone.
+    """
+    pods = {each["metadata"]["name"]: each for each in cluster.store.pods()}
+    if pods:
         written = world.random.choice([{"podIP": "192.0.2.9"}, {"containerStatuses": []}])
-        cluster.store.change("pods", "default", world.random.choice(names), status=written)
+        name, wishes = world.random.choice([*pods]), world.oracle.wishes
+        if world.node.wall - wishes.killed_at < TOLD_WITHIN:
+            wishes.touched.add(shown_uid(pods[name]))
+        cluster.store.change("pods", "default", name, status=written)
 
 
 def _take_name(world: World, cluster: Cluster) -> None:
