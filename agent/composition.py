@@ -11,11 +11,10 @@ from actors.node.machine import LinuxMachine, Machine
 from agent.edges import Edges, ProcessEdges
 from agent.process import LastCalls
 from kernel import ActorSystem, Address, Key, Level, Port
+from messages.cluster import ClusterServices, RuntimeClasses, RuntimeHandlers, ServicesIn
 from messages.container_runtime import AskContainer
 from messages.objects import HeldObject, ObjectId, ObjectKind
 from messages.pod_runtime import PodRuntimeMessage
-from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
-from messages.services import ClusterServices, ServicesIn
 from server.actor import Listeners
 from server.questions import Question
 from settings.agent import Settings

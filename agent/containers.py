@@ -54,8 +54,7 @@ from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
-from runtimes.cri.runtime_socket import RuntimeSocket
-from runtimes.cri.socket_finder import SOCKET_FINDER, SocketFinder  # noqa: F401  # for the table
+from runtimes.cri.runtime_socket import SOCKET_FINDER, RuntimeSocket, SocketFinder  # noqa: F401  # for the table
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
 from runtimes.cri.wires import CountedWire, FoundWire, SplitWire

@@ -13,9 +13,8 @@ The modules, from the bottom:
 - In an actor: ``later`` (calls through its mailbox, alarms, portions), ``steps`` and ``operations`` (work
   in flight).
 - What users write: ``actor`` (the two actor types) and ``specs`` (the tree as they want it).
-- The tree: ``children``, ``supervisor`` and ``dynamic``, with ``restarts`` (decisions), ``groups`` (children
-  that are restarted together), ``loops`` (what counts as failed), ``reports`` and ``telemetry`` (logs and
-  counts), and ``services`` (what all of them use).
+- The tree: ``children``, ``supervisor`` and ``dynamic``, with ``restarts`` (decisions), ``loops`` (what
+  counts as failed), ``reports`` and ``telemetry`` (logs and counts), and ``services`` (what all of them use).
 - The whole: ``tree`` (the tree as data), ``system`` (the way in), ``asking`` (the same for asyncio).
 """
 

@@ -1,12 +1,12 @@
 """Supervisors: they start, stop and restart children, by OTP's strategies.
 
 A supervisor is a state machine on the control thread. It never waits: reports of its children and timers
-move it from one state to the next.
+move it from one state to the next. Under rest_for_one and one_for_all it restarts children in a group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import ParamSpec
@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from kernel.children import Child, ChildState, Parent
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
-from kernel.groups import RestartGroup, all_stopped
 from kernel.reports import ActorStanding
 from kernel.restarts import Again, RestartWindow, decide, is_restarted
 from kernel.services import Services
@@ -26,6 +25,51 @@ from messages.units import Seconds
 
 P = ParamSpec("P")
 _log = structlog.get_logger("kernel")
+
+
+def all_stopped(children: Iterable[Child]) -> bool:
+    """Stop the last child that is up. Return True when no child was up.
+
+    Called again at each ending, it stops the children one by one, in exact reverse order.
+    """
+    for child in reversed(tuple(children)):
+        if not child.is_down:
+            child.stop()
+            return False
+    return True
+
+
+class RestartGroup:
+    """Children that are stopped in reverse order, and started again when the backoff is over."""
+
+    __slots__ = ("_is_due", "_is_stopping", "_timer", "first", "members")
+
+    def __init__(self, first: int, members: Sequence[Child], timer: Timer) -> None:
+        self.first = first
+        """The place of the first member among the children of its supervisor."""
+        self.members = members
+        self._timer = timer
+        self._is_stopping = True
+        self._is_due = False
+
+    def waits_for(self, child: Child) -> bool:
+        """Return whether the members are being stopped, and ``child`` is one of them."""
+        return self._is_stopping and child in self.members
+
+    def go_on_stopping(self) -> bool:
+        """Stop the last member that is up. Return whether the group is to start now."""
+        if all_stopped(self.members):
+            self._is_stopping = False
+        return self._is_due and not self._is_stopping
+
+    def due(self) -> bool:
+        """Note that the backoff is over. Return whether the group is to start now."""
+        self._is_due = True
+        return not self._is_stopping
+
+    def cancel(self) -> None:
+        """Cancel the timer of the backoff."""
+        self._timer.cancel()
 
 
 class Supervisor(Child, Parent):

@@ -24,11 +24,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
+from messages.cluster import ClusterServices
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import ContainerObserved, DescribeRuntime, SandboxObserved
 from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port
-from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
 

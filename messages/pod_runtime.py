@@ -54,10 +54,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
+from messages.cluster import ClusterServices
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod, PodPhase, PodUid
 from messages.port import Port
-from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from messages.cluster import ClusterPort, ClusterService, ClusterServices
 from messages.pods import JsonObject
-from messages.services import ClusterPort, ClusterService, ClusterServices
 from messages.watches import ObjectOp
 
 _MASTER: Final = ("default", "kubernetes")

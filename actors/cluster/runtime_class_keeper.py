@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from kernel import Key, KeyFollowed, Level, PooledActor, Port
 from messages.api import FailureKind
+from messages.cluster import RUNTIME_CLASSES, RuntimeClasses, RuntimeHandlers
 from messages.pods import JsonObject
-from messages.runtime_classes import RUNTIME_CLASSES, RuntimeClasses, RuntimeHandlers
 from messages.watches import (
     ObjectOp,
     ObjectsAre,

@@ -11,8 +11,8 @@ from typing_extensions import override
 from actors.cluster.known_services import KnownServices
 from kernel import Key, KeyFollowed, Level, PooledActor, Port
 from messages.api import ApiFailure, FailureKind
+from messages.cluster import ClusterServices, ServicesIn
 from messages.events import EventType, ObjectReference, PostEvent
-from messages.services import ClusterServices, ServicesIn
 from messages.units import Seconds
 from messages.watches import (
     ObjectsAre,
@@ -33,7 +33,6 @@ _FOR_GOOD: Final = frozenset({FailureKind.FORBIDDEN, FailureKind.NOT_FOUND})
 """Failures that last until somebody changes the cluster."""
 
 _log = structlog.get_logger("services")
-
 
 ServiceKeeperMessage: TypeAlias = KeyFollowed[ServicesIn] | WatchFact
 

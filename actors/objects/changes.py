@@ -11,7 +11,7 @@ from actors.objects.manager_parts import ObjectManagerMemory
 from actors.objects.notices import ObjectNotices
 from messages.holders import HolderIs
 from messages.objects import Change, ChangeMissed, ObjectFact
-from stores.objects.change_decisions import decisions
+from stores.objects.changes import decisions
 from stores.objects.followers import ObjectFollowers, hears
 from stores.objects.reference_index import ReferenceIndex
 

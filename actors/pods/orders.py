@@ -8,12 +8,12 @@ from typing import TypeAlias
 from files.record_keeper import RecordsKept
 from kernel import Key, LevelIs
 from messages.change_hooks import RolloutGranted
+from messages.cluster import ClusterServices, ServicesIn
 from messages.objects import HeldObject, ObjectFact, ObjectId
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ContainersSignalled, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
 from messages.probing import ProbesFact, ProbesSay
-from messages.services import ClusterServices, ServicesIn
 from messages.statuses import PodFailure
 from messages.units import Seconds
 from messages.volumes import ReleaseAnswer, VolumesAre

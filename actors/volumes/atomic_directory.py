@@ -1,7 +1,8 @@
 """A volume's directory, whose readers see all of the old or all of the new content.
 
 ``..data`` leads to the directory of one generation of the content, and each file of a user is a link through
-it. An update is a new generation and one rename over ``..data``. So it is with kubelets, too; but here
+it. A generation is never changed once it is shown: an update is a new generation and one rename over
+``..data``. So it is with kubelets, too; but here
 
 - ``..data`` is there before the links of users, so that none of them ever leads nowhere,
 - what an earlier life left in the middle of a write is removed before anything is written,
@@ -16,18 +17,27 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from actors.volumes.generations import holds, is_generation, new_name, write_generation
-from actors.volumes.opened import is_directory, opened, remove_all
-from actors.volumes.payload import Payload
+from actors.volumes.opened import is_directory, opened, read_file, remove_all, write_file
+from actors.volumes.payload import Payload, VolumeFile
 from manifests.texts import printable
 from messages.units import Seconds, Timestamp
+
+_NAME: Final = re.compile(r"\.\.[0-9]{4}(?:_[0-9]{2}){5}\.[0-9A-Za-z]+")
+_READABLE_MODE: Final = 0o755
+_GROUP_MODE: Final = 0o2755
+_UNFINISHED_MODE: Final = 0o700
+
+_Tree: TypeAlias = "dict[str, VolumeFile | _Tree]"
 
 CURRENT: Final = "..data"
 NEXT: Final = "..data_tmp"
@@ -40,6 +50,103 @@ _MODE: Final = 0o777
 _UNFINISHED: Final = ".new"
 _GROUP_BITS: Final = 0o2550
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def new_name(at: Timestamp) -> str:
+    """Return a name for a generation of that time, as kubelets name theirs."""
+    time = datetime.fromtimestamp(at, UTC)
+    return f"..{time:%Y_%m_%d_%H_%M_%S}.{secrets.randbelow(10**10)}"
+
+
+def is_generation(name: str) -> bool:
+    """Return whether a directory of that name is a generation, of a kubelet's too."""
+    return _NAME.fullmatch(name) is not None
+
+
+def write_generation(volume: int, name: str, payload: Payload, *, is_durable: bool) -> None:
+    """Make the directory ``name`` with all files. Raises OSError, and leaves what was made until then.
+
+    A durable one has its directories on the disk afterwards. Files are never waited for: after a power cut
+    they may be torn, which ``holds`` sees.
+    """
+    _write_tree(volume, name, _tree_of(payload), payload.group, is_durable=is_durable)
+
+
+def holds(volume: int, name: str, payload: Payload) -> bool:
+    """Return whether the generation ``name`` is exactly that: its files, their modes, and whose they are."""
+    return _is_tree(volume, name, _tree_of(payload), payload.group)
+
+
+def _tree_of(payload: Payload) -> _Tree:
+    top: _Tree = {}
+    for path, file in payload.files.items():
+        *directories, name = path.split("/")
+        place = top
+        for each in directories:
+            inner = place.setdefault(each, {})
+            if isinstance(inner, VolumeFile):
+                raise NotADirectoryError(f"{each} is a file and a directory")
+            place = inner
+        place[name] = file
+    return top
+
+
+def _write_tree(
+    parent: int, name: str, tree: _Tree, group: int | None, *, is_durable: bool
+) -> None:
+    os.mkdir(name, _UNFINISHED_MODE, dir_fd=parent)
+    with opened(name, parent) as directory:
+        for each, inner in tree.items():
+            if isinstance(inner, VolumeFile):
+                write_file(each, directory, inner.data, inner.mode, _owner(inner, group))
+            else:
+                _write_tree(directory, each, inner, group, is_durable=is_durable)
+        if group is not None:
+            os.fchown(directory, -1, group)
+        os.fchmod(directory, _directory_mode(group))
+        if is_durable:
+            os.fsync(directory)
+
+
+def _is_tree(parent: int, name: str, tree: _Tree, group: int | None) -> bool:
+    try:
+        with opened(name, parent) as directory:
+            return _is_directory_of(directory, tree, group)
+    except OSError:
+        return False
+
+
+def _is_directory_of(directory: int, tree: _Tree, group: int | None) -> bool:
+    about = os.fstat(directory)
+    has_mode = stat.S_IMODE(about.st_mode) == _directory_mode(group)
+    if not has_mode or (group is not None and about.st_gid != group):
+        return False
+    with os.scandir(directory) as found:
+        names = {each.name for each in found}
+    return names == tree.keys() and all(
+        _is_file(directory, each, inner, group)
+        if isinstance(inner, VolumeFile)
+        else _is_tree(directory, each, inner, group)
+        for each, inner in tree.items()
+    )
+
+
+def _is_file(directory: int, name: str, file: VolumeFile, group: int | None) -> bool:
+    found = read_file(name, directory)
+    if found is None:
+        return False
+    about, data = found
+    user = os.geteuid() if file.user is None else file.user
+    is_owned = about.st_uid == user and group in {None, about.st_gid}
+    return is_owned and stat.S_IMODE(about.st_mode) == file.mode and data == file.data
+
+
+def _owner(file: VolumeFile, group: int | None) -> tuple[int, int]:
+    return (-1 if file.user is None else file.user, -1 if group is None else group)
+
+
+def _directory_mode(group: int | None) -> int:
+    return _READABLE_MODE if group is None else _GROUP_MODE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

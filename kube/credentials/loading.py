@@ -2,15 +2,21 @@
 
 The kubernetes client says what the entries mean. This module reads the files, and adds what a daemon needs:
 sentences instead of stack traces, no secrets in them, and no key on a disk.
+
+The standard library reads the proxies that the environment names. This module adds what Go's programs do and
+people who run clusters rely on: address ranges in NO_PROXY, and no proxy for this machine.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from kernel import Clock, SystemClock
 from kube.credentials.access import Access, CredentialsError
@@ -18,7 +24,6 @@ from kube.credentials.certificates import CertificateError, read_certificate
 from kube.credentials.client import Ask, Client, ClientAnswer, ClientRefusedError, ask_process
 from kube.credentials.exec_plugin import IssuedCredentials, PluginError, run_plugin
 from kube.credentials.kubeconfig import PEMS, ChosenContext, choose
-from kube.credentials.proxies import environment_proxy
 from kube.credentials.rereading import NEVER, LoadedAccess, NoteFile, RereadCredentials
 from messages.pods import JsonObject
 from messages.units import Timestamp
@@ -277,3 +282,32 @@ def _whose(plugin: JsonObject, chosen: ChosenContext) -> str:
 
 def _why(error: Exception) -> str:
     return (getattr(error, "strerror", None) or "not text").lower()
+
+
+def environment_proxy(server: str) -> str:
+    """Return the URL of the proxy for ``server``; empty for none."""
+    proxies = getproxies()
+    url = urlsplit(server)
+    proxy = proxies.get(url.scheme) or proxies.get("all") or ""
+    host = url.hostname or ""
+    if not proxy or _is_bypassed(host, url.netloc, proxies):
+        return ""
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_bypassed(host: str, netloc: str, proxies: dict[str, str]) -> bool:
+    if host == "localhost" or proxy_bypass(netloc):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    ranges = (_network(entry.strip()) for entry in proxies.get("no", "").split(","))
+    return address.is_loopback or any(found is not None and address in found for found in ranges)
+
+
+def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        return None

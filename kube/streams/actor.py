@@ -17,8 +17,7 @@ from typing_extensions import override
 
 from kernel import Key, PooledActor
 from kube.shared_credentials import SharedCredentials
-from kube.streams.keeper import WatchKeeper
-from kube.streams.keeper_task import KeeperTask
+from kube.streams.keeper import KeeperTask, WatchKeeper
 from kube.streams.memory import WatchMemory
 from kube.streams.one_off_list import lost_answer
 from kube.streams.room import ConnectionRoom, connections_for, descriptors_lacked

@@ -30,7 +30,6 @@ from kube.streams.parsing import (
 from kube.streams.queries import is_one_object, watch_query
 from kube.streams.subscribers import Subscribers
 from kube.streams.target_requests import TargetRequests
-from kube.streams.wake_up import WakeUp
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import (
@@ -43,6 +42,36 @@ from messages.watches import (
 
 ASKED: Final = "asked"
 """The reason of a round that a subscriber asked for, in metrics."""
+
+
+class WakeUp:
+    """Cancels the current wait of a task. The task catches the cancellation and calls ``received``."""
+
+    __slots__ = ("_is_sent",)
+
+    def __init__(self) -> None:
+        self._is_sent = False
+
+    def send(self, task: asyncio.Task[None]) -> None:
+        """Interrupt what ``task`` waits for. Does nothing if a wake-up is on its way already."""
+        if not self._is_sent:
+            self._is_sent = True
+            task.cancel()
+
+    def withdraw(self) -> None:
+        """Make a cancellation end the task again, also one that was sent as a wake-up."""
+        self._is_sent = False
+
+    def received(self) -> bool:
+        """Return whether the current task was cancelled by a wake-up. If so, clear the cancellation."""
+        if not self._is_sent:
+            return False
+        self._is_sent = False
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # in a coroutine there is one
+        while task.cancelling():  # once for each ``cancel``
+            task.uncancel()
+        return True
 
 
 class WatchState(StrEnum):

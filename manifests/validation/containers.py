@@ -1,14 +1,20 @@
-"""What the API server would refuse in containers and init containers."""
+"""What the API server would refuse in containers and init containers, their mounts and their devices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from manifests.names import dns_label, ip_address, port_name, printable_text
+from manifests.names import (
+    dns_label,
+    ip_address,
+    no_backsteps,
+    port_name,
+    printable_text,
+    relative_path,
+)
 from manifests.places import REQUIRED, Place, told_twice
 from manifests.validation.environment import validate_environment
-from manifests.validation.mounts import validate_mounts
 from manifests.validation.probes import MAX_PORT, PROBES, validate_lifecycle, validate_probes
 from manifests.validation.resources import validate_container_resources
 from manifests.validation.security import validate_container_security
@@ -17,6 +23,9 @@ from manifests.validation.volumes import PULL_POLICIES
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _MAX_RESTART_RULES = 20
+
+_PROPAGATIONS = ("None", "HostToContainer", "Bidirectional")
+_BLOCK_KINDS = ("persistentVolumeClaim", "ephemeral")
 
 
 def validate_containers(spec: Place) -> None:
@@ -125,3 +134,61 @@ def _validate_restart(container: Place) -> None:
         if rule.required("exitCodes") and (codes := rule.child("exitCodes")):
             codes.required("operator", "values")
             codes.one_of("operator", ("In", "NotIn"))
+
+
+def validate_mounts(container: Place, volumes: Mapping[str, Any]) -> None:
+    """Tell what is wrong with volume mounts and devices; ``volumes`` are the pod's, by name."""
+    mounts = list(container.each("volumeMounts"))
+    devices = list(container.each("volumeDevices"))
+    for mount in mounts:
+        mount.required("mountPath")
+        _validate_volume_name(mount, volumes)
+        _validate_sub_path(mount)
+        _validate_propagation(mount, container)
+    for device in devices:
+        device.required("devicePath")
+        device.obeys("devicePath", no_backsteps)
+        _validate_volume_name(device, volumes)
+        source = volumes.get(device.get("name", ""), {})
+        if source and not any(kind in source for kind in _BLOCK_KINDS):
+            device.wrong("must be the name of a volume that is a persistent volume claim", "name")
+    told_twice(mounts, "mountPath", "is mounted more than once")
+    told_twice(devices, "devicePath", "is the path of more than one device")
+    told_twice(devices, "name", "is the volume of more than one device")
+    _refuse_overlaps(mounts, devices)
+
+
+def _refuse_overlaps(mounts: list[Place], devices: list[Place]) -> None:
+    paths = {mount.get("mountPath") for mount in mounts}
+    names = {mount.get("name") for mount in mounts}
+    for device in devices:
+        if device.get("devicePath") in paths:
+            device.wrong("is the path of a volume mount too", "devicePath")
+        if device.get("name") in names:
+            device.wrong("is the volume of a volume mount too", "name")
+
+
+def _validate_volume_name(mount: Place, volumes: Mapping[str, Any]) -> None:
+    if mount.required("name") and mount.get("name") not in volumes:
+        mount.wrong("must be the name of one of spec.volumes", "name")
+
+
+def _validate_sub_path(mount: Place) -> None:
+    for name in ("subPath", "subPathExpr"):
+        mount.obeys(name, relative_path)
+    if mount.get("subPath") and mount.get("subPathExpr"):
+        mount.wrong("cannot stand beside subPath", "subPathExpr")
+
+
+def _validate_propagation(mount: Place, container: Place) -> None:
+    propagation = mount.get("mountPropagation")
+    mount.one_of("mountPropagation", _PROPAGATIONS)
+    privileged = container.get("securityContext", {}).get("privileged", False)
+    if propagation == "Bidirectional" and not privileged:
+        mount.wrong("can be Bidirectional only in a privileged container", "mountPropagation")
+    mount.one_of("recursiveReadOnly", ("Disabled", "IfPossible", "Enabled"))
+    if mount.get("recursiveReadOnly") in {"IfPossible", "Enabled"}:
+        if not mount.get("readOnly"):
+            mount.wrong("needs readOnly: true", "recursiveReadOnly")
+        if propagation not in {None, "None"}:
+            mount.wrong("cannot be set with a mountPropagation", "recursiveReadOnly")

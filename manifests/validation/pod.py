@@ -1,11 +1,14 @@
 """What the API server would refuse in a new pod (rule S15): the pod as a whole.
 
 Parts have modules of their own. Everything is checked, so that one reading tells all that is wrong;
-the types are known to be right and the defaults to be filled in.
+the types are known to be right and the defaults to be filled in. Two more checks stand here: fields that
+a pod for one operating system must not have, and containers that a field names and the pod lacks. The API
+server takes such a name; the pod then waits forever for a value that nothing can fill in.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from manifests.findings import Findings
@@ -18,10 +21,8 @@ from manifests.names import (
 )
 from manifests.places import Place, told_twice
 from manifests.quantities import amount
-from manifests.validation.container_references import warn_of_missing_containers
 from manifests.validation.containers import validate_containers
 from manifests.validation.metadata import validate_labels, validate_metadata
-from manifests.validation.operating_system import validate_os
 from manifests.validation.resources import validate_pod_resources, validate_resource_name
 from manifests.validation.security import validate_pod_security
 from manifests.validation.selectors import (
@@ -37,6 +38,34 @@ _MAX_SEARCHES = 32
 _MAX_SEARCH_LEN = 2048
 _MAX_HOSTNAME_LEN = 64
 _MAX_DEADLINE = 2**31 - 1
+
+_CONTAINER_LISTS = ("initContainers", "containers")
+
+_LINUX_POD_CONTEXT = (
+    "appArmorProfile",
+    "fsGroup",
+    "fsGroupChangePolicy",
+    "runAsGroup",
+    "runAsUser",
+    "seLinuxOptions",
+    "seccompProfile",
+    "supplementalGroups",
+    "supplementalGroupsPolicy",
+    "sysctls",
+)
+_LINUX_CONTAINER_CONTEXT = (
+    "allowPrivilegeEscalation",
+    "appArmorProfile",
+    "capabilities",
+    "privileged",
+    "procMount",
+    "readOnlyRootFilesystem",
+    "runAsGroup",
+    "runAsUser",
+    "seLinuxOptions",
+    "seccompProfile",
+)
+_LINUX_SPEC = ("hostIPC", "hostPID", "hostUsers", "shareProcessNamespace")
 
 
 def validate_pod(pod: dict[str, Any], findings: Findings) -> None:
@@ -161,3 +190,69 @@ def _validate_amounts(spec: Place) -> None:
             spec.wrong(complaint, "overhead", name)
         if amount(text) < 0:
             spec.wrong("must not be negative", "overhead", name)
+
+
+def warn_of_missing_containers(spec: Place) -> None:
+    """Warn of each ``containerName`` in ``spec`` that no container of it has."""
+    names = {container.get("name") for container in _containers(spec)}
+    for holder in _holders(spec):
+        if reference := holder.child("resourceFieldRef"):
+            # Without a name it means its own container. In a volume, that is refused elsewhere.
+            name = reference.get("containerName")
+            if name and name not in names:
+                reference.warn("is the name of no container of the pod", "containerName")
+
+
+def _containers(spec: Place) -> Iterator[Place]:
+    for name in _CONTAINER_LISTS:
+        yield from spec.each(name)
+
+
+def _holders(spec: Place) -> Iterator[Place]:
+    """Yield what can hold a ``resourceFieldRef``: variables and files of volumes."""
+    for container in _containers(spec):
+        for variable in container.each("env"):
+            if source := variable.child("valueFrom"):
+                yield source
+    for volume in spec.each("volumes"):
+        yield from _items(volume)
+        if projected := volume.child("projected"):
+            for source in projected.each("sources"):
+                yield from _items(source)
+
+
+def _items(holder: Place) -> Iterator[Place]:
+    if downward := holder.child("downwardAPI"):
+        yield from downward.each("items")
+
+
+def validate_os(spec: Place) -> None:
+    """Tell which fields do not fit ``spec.os``, if that is set."""
+    system = spec.child("os")
+    if system is None:
+        return
+    if system.required("name"):
+        system.one_of("name", ("linux", "windows"))
+    windows = system.get("name") == "windows"
+    if windows:
+        _refuse(spec, _LINUX_SPEC, "windows")
+    _refuse_foreign(spec, _LINUX_POD_CONTEXT, windows=windows)
+    for name in ("containers", "initContainers"):
+        for container in spec.each(name):
+            _refuse_foreign(container, _LINUX_CONTAINER_CONTEXT, windows=windows)
+
+
+def _refuse_foreign(holder: Place, linux_only: tuple[str, ...], *, windows: bool) -> None:
+    context = holder.child("securityContext")
+    if context is None:
+        return
+    if windows:
+        _refuse(context, linux_only, "windows")
+    else:
+        _refuse(context, ("windowsOptions",), "linux")
+
+
+def _refuse(place: Place, names: tuple[str, ...], system: str) -> None:
+    for name in names:
+        if place.has(name):
+            place.wrong(f"cannot be set when os.name is {system}", name)

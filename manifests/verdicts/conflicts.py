@@ -1,14 +1,17 @@
-"""Which manifest wins when several of one source describe the same name or UID. The same for every source.
+"""Which manifest wins when several of one source describe the same name or UID, and what is served of them.
 
-A manifest loses as a whole: if its object loses its name, it does not keep its UID either. So the answer
-depends on nothing but the order, also in chains (A and B share a name, B and C a UID). Pure.
+Both are the same for every source. A manifest loses as a whole: if its object loses its name, it does not
+keep its UID either. So the answer depends on nothing but the order, also in chains (A and B share a name, B
+and C a UID). What is served has an order that does not depend on files. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from messages.snapshots import same_objects
 
 
 class NamedObject(Protocol):
@@ -33,6 +36,9 @@ class NamedObject(Protocol):
     def display_name(self) -> str:
         """How people call it: no other object is called so."""
         ...
+
+
+T = TypeVar("T", bound=NamedObject)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +68,16 @@ def conflicts(claims: Iterable[tuple[str, NamedObject]]) -> Mapping[str, Conflic
         else:
             by_name[name] = by_uid[uid] = manifest
     return lost
+
+
+def served(things: Iterable[T], before: tuple[T, ...] | None) -> tuple[T, ...]:
+    """Return ``things`` by namespace and name; the tuple ``before`` if it holds the identical objects.
+
+    So renaming a file, or changing the order of a list, changes nothing.
+    """
+    after = tuple(sorted(things, key=_place))
+    return before if before is not None and same_objects(before, after) else after
+
+
+def _place(thing: NamedObject) -> tuple[str, str, str]:
+    return thing.namespace, thing.name, thing.display_name

@@ -17,15 +17,16 @@ from runtimes.containers.contents import instances_in
 from runtimes.containers.notes import HookKey, HookRun
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import HookStep, Step
-from runtimes.lifecycle_hooks.actions import HookAction, action_of
 from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
+    HookAction,
     HookEnded,
     HookKind,
     HookRef,
     HooksMessage,
     RunHook,
     ShortenHook,
+    action_of,
 )
 
 STOPPED: Final = "the pod is stopped"

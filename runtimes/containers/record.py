@@ -9,6 +9,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final
 
+from messages.cluster import ClusterServices
 from messages.container_runtime import (
     CreateContainer,
     FindImage,
@@ -36,7 +37,6 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodUid
 from messages.port import Port
-from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
 from runtimes.containers.contents import instances_in

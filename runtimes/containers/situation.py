@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from messages.cluster import ClusterServices
 from messages.container_runtime import RuntimeRequest, SandboxContents
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import ContainerWait, ProbeVerdict
 from messages.pods import Pod
-from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
 from runtimes.containers.notes import ASK_AGAIN_AFTER, LATE, ContainerNotes, HookKey, HookRun

@@ -13,6 +13,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Failure, LevelIs, Operation, PooledActor, Unset
+from messages.cluster import RUNTIME_CLASSES
 from messages.container_runtime import (
     AskContainer,
     CallRuntime,
@@ -26,19 +27,24 @@ from messages.container_runtime import (
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.pod_runtime import DescribeRuntime
 from messages.pods import PodUid
-from messages.runtime_classes import RUNTIME_CLASSES
 from messages.units import Seconds
 from runtimes.cri.connection import RuntimeConnection
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.followers import RuntimeFollowers, uncertain
 from runtimes.cri.hands import hands
-from runtimes.cri.health_reporter import HealthReporter
+from runtimes.cri.health import HealthReporter
 from runtimes.cri.inventory import Seen
 from runtimes.cri.messages import (
+    CheckHealth,
+    Connect,
     CriMemory,
     CriPorts,
     CriRuntimeMessage,
     ForgetPodsBut,
+    LookAgain,
+    NoteExit,
+    Purpose,
+    RunningOperation,
     StreamEnded,
     StreamTold,
     WaitingLook,
@@ -47,14 +53,6 @@ from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.flow import Disk, RpcError, is_away, one_line
 from runtimes.cri.operations.requests import answer_to, operation_of, pod_of
 from runtimes.cri.pleg import Pleg
-from runtimes.cri.purposes import (
-    CheckHealth,
-    Connect,
-    LookAgain,
-    NoteExit,
-    Purpose,
-    RunningOperation,
-)
 from runtimes.cri.running_operations import RunningOperations, as_runtime_failure
 from runtimes.cri.wire.transport import Wire
 

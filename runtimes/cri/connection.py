@@ -17,11 +17,10 @@ from messages.container_runtime import (
 from messages.units import Seconds
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.followers import RuntimeFollowers
-from runtimes.cri.messages import NOT_ASKED
+from runtimes.cri.messages import NOT_ASKED, CheckHealth, Connect, LookAgain, Purpose
 from runtimes.cri.operations.flow import one_line
 from runtimes.cri.operations.looking import Greeting, greet
 from runtimes.cri.pleg import Pleg
-from runtimes.cri.purposes import CheckHealth, Connect, LookAgain, Purpose
 from runtimes.cri.running_operations import RunningOperations
 
 TRY_AGAIN_AFTER: Final = Seconds(0.1)

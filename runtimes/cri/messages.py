@@ -1,4 +1,7 @@
-"""What the actor that speaks the interface hears, whom it tells, and what outlives its crashes."""
+"""What the actor that speaks the interface hears, whom it tells, and what outlives its crashes.
+
+Each operation has a purpose: who asked for it, and so what becomes of its result.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from kernel import Followable, Key, LevelIs, OperationsMemory, Port, Shared
+from messages.cluster import RuntimeClasses, RuntimeHandlers
 from messages.container_runtime import (
     AskContainer,
     CallRuntime,
@@ -18,14 +22,51 @@ from messages.events import PostEvent
 from messages.node import RuntimeHasNews
 from messages.pod_runtime import RuntimeNode
 from messages.pods import PodUid
-from messages.runtime_classes import RuntimeClasses, RuntimeHandlers
 from messages.units import Seconds
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.figures import CallFigures, CgroupFigures, PlegFigures
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.looking import Greeting
-from runtimes.cri.purposes import RunningOperation
 from runtimes.cri.wire.transport import RpcFailure, RpcInFlight
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Connect:
+    """Find out which runtime there is and what it can do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookAgain:
+    """See what has changed of one pod, or of all if ``uid`` is None."""
+
+    uid: PodUid | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoteExit:
+    """Take an exit that an event told of, before the runtime says so itself."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckHealth:
+    """Ask how the runtime and its network are."""
+
+
+Purpose: TypeAlias = CallRuntime | AskContainer | Connect | LookAgain | NoteExit | CheckHealth
+
+
+@dataclass(slots=True, eq=False)
+class RunningOperation:
+    """An operation that has not ended."""
+
+    purpose: Purpose
+    uid: PodUid | None
+    """The pod that it changes something of; None if it changes nothing."""
+    began: Seconds
+    is_answered: bool = False
+    """Whether who asked has been told what came of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

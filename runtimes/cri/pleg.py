@@ -16,10 +16,10 @@ from messages.units import Seconds
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import SomethingHappened
 from runtimes.cri.inventory import CriInventory, Seen
+from runtimes.cri.messages import LookAgain, NoteExit, Purpose
 from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.exits import record_exit
 from runtimes.cri.operations.looking import look
-from runtimes.cri.purposes import LookAgain, NoteExit, Purpose
 from runtimes.cri.running_operations import RunningOperations
 
 WITH_EVENTS: Final = Seconds(10.0)

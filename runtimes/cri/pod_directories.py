@@ -17,7 +17,7 @@ from messages.port import Port
 from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesGone
 from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.refusals import ConfigRefusedError
-from runtimes.cri.disk.removal import remove_unless_held
+from runtimes.cri.disk.pod_files import remove_unless_held
 from runtimes.cri.operations.flow import Disk, DiskLane, trouble_of
 
 _log: Final = structlog.get_logger("runtime")

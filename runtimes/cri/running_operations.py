@@ -13,8 +13,8 @@ from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.followers import uncertain
+from runtimes.cri.messages import Purpose, RunningOperation
 from runtimes.cri.operations.flow import DiskError, RpcError, failure_of, failure_of_disk
-from runtimes.cri.purposes import Purpose, RunningOperation
 
 _log = structlog.get_logger("runtime")
 

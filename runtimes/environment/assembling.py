@@ -8,33 +8,143 @@
   is whatever the container gets. See ``expansion``.
 - Keys in ``envFrom`` may be names that shells cannot write, such as ``a-b``. Those that no process can have
   are skipped.
+- A pod sees the Services of its own namespace, unless it sets ``enableServiceLinks`` to false, and in any
+  case ``kubernetes`` in the namespace ``default``: the API server. A Service of this name in the pod's own
+  namespace takes its place.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from manifests.downward.amounts import amount_value
-from manifests.downward.errors import UnknownAmountError
+from manifests.downward import UnknownAmountError, amount_value, metadata_value
 from manifests.names import environment_name
 from manifests.texts import as_bytes
-from messages.pods import JsonObject
-from runtimes.environment.errors import UnusableEnvironmentError
+from messages.cluster import ClusterPort, ClusterService
+from messages.pods import JsonObject, Pod
 from runtimes.environment.expansion import LONGEST_TEXT, expanded
 from runtimes.environment.objects import ObjectsOfPod, one_value, whole_object
-from runtimes.environment.pod_fields import field_value
-from runtimes.environment.service_variables import service_variables
 from runtimes.environment.situation import (
     Environment,
     EnvironmentSituation,
     SkippedNames,
+    UnusableEnvironmentError,
 )
+
+_MASTER: Final = ("default", "kubernetes")
+
+_OF_SPEC: Final = {
+    "spec.nodeName": "nodeName",
+    "spec.serviceAccountName": "serviceAccountName",
+}
+_OLD_NAMES: Final = {"spec.host": "spec.nodeName"}
+"""Fields that are still known by a name from before v1."""
 
 MOST_TOGETHER: Final = 8 * 1024 * 1024
 """Bytes of all variables and arguments. Linux gives a process 6 MiB at the most, and runtimes take messages
 of 16 MiB."""
+
+
+def service_variables(pod: Pod, services: Iterable[ClusterService]) -> dict[str, str]:
+    """Return the variables of the Services that ``pod`` sees, by the names of these."""
+    variables: dict[str, str] = {}
+    for service in sorted(_seen(pod, services), key=lambda each: each.name):
+        variables |= _variables(service)
+    return variables
+
+
+def has_service_links(pod: Pod) -> bool:
+    """Return whether ``pod`` wants to know of the Services of its namespace."""
+    spec: JsonObject = pod.document.get("spec") or {}
+    return spec.get("enableServiceLinks") is not False
+
+
+def _seen(pod: Pod, services: Iterable[ClusterService]) -> Iterable[ClusterService]:
+    links = has_service_links(pod)
+    seen: dict[str, ClusterService] = {}
+    for service in services:
+        if links and service.namespace == pod.namespace:
+            seen[service.name] = service
+        elif (service.namespace, service.name) == _MASTER:
+            seen.setdefault(service.name, service)
+    return seen.values()
+
+
+def _variables(service: ClusterService) -> dict[str, str]:
+    name, ports = _upper(service.name), service.ports
+    variables = {f"{name}_SERVICE_HOST": service.address}
+    if ports:
+        variables[f"{name}_SERVICE_PORT"] = str(ports[0].port)
+    for each in ports:
+        if each.name:
+            variables[f"{name}_SERVICE_PORT_{_upper(each.name)}"] = str(each.port)
+    if ports:
+        variables[f"{name}_PORT"] = _url(service, ports[0])
+    for each in ports:
+        variables |= _link(service, each, f"{name}_PORT_{each.port}_{each.protocol.upper()}")
+    return variables
+
+
+def _link(service: ClusterService, port: ClusterPort, prefix: str) -> dict[str, str]:
+    """Return the variables of one port, as Docker's links had them."""
+    return {
+        prefix: _url(service, port),
+        f"{prefix}_PROTO": port.protocol.lower(),
+        f"{prefix}_PORT": str(port.port),
+        f"{prefix}_ADDR": service.address,
+    }
+
+
+def _url(service: ClusterService, port: ClusterPort) -> str:
+    host = f"[{service.address}]" if ":" in service.address else service.address
+    return f"{port.protocol.lower()}://{host}:{port.port}"
+
+
+def _upper(name: str) -> str:
+    return name.upper().replace("-", "_")
+
+
+def field_value(situation: EnvironmentSituation, reference: JsonObject) -> str:
+    """Return the value of a field of the pod. Raises UnusableEnvironmentError."""
+    version, path = reference.get("apiVersion") or "v1", str(reference.get("fieldPath") or "")
+    if version != "v1":
+        raise UnusableEnvironmentError(f"unsupported pod version: {version}")
+    path = _OLD_NAMES.get(path, path)
+    if path.startswith("status."):
+        return _address(situation, path)
+    return _of_pod(situation.pod, path)
+
+
+def _of_pod(pod: Pod, path: str) -> str:
+    if path in _OF_SPEC:
+        spec: JsonObject = pod.document.get("spec") or {}
+        return str(spec.get(_OF_SPEC[path]) or "")
+    value = metadata_value(pod, path)
+    if value is None:
+        raise UnusableEnvironmentError(f"field label not supported: {path}")
+    return value
+
+
+def _address(situation: EnvironmentSituation, path: str) -> str:
+    match path:
+        case "status.hostIP" | "status.hostIPs":
+            addresses = situation.host_ips
+        case "status.podIP" | "status.podIPs":
+            addresses = _pod_ips(situation)
+        case _:
+            raise UnusableEnvironmentError(f"field label not supported: {path}")
+    if addresses is None:
+        raise UnusableEnvironmentError(f"field {path} is not known here")
+    return ",".join(addresses if path.endswith("s") else addresses[:1])
+
+
+def _pod_ips(situation: EnvironmentSituation) -> tuple[str, ...] | None:
+    spec: JsonObject = situation.pod.document.get("spec") or {}
+    in_host_network = not situation.pod_ips and spec.get("hostNetwork") is True
+    addresses = situation.host_ips if in_host_network else situation.pod_ips
+    return None if addresses is None else tuple(addresses)
 
 
 def environment_of(situation: EnvironmentSituation) -> Environment:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from runtimes.environment.errors import UnusableEnvironmentError
+from runtimes.environment.situation import UnusableEnvironmentError
 
 LONGEST_TEXT: Final = 2 * 1024 * 1024
 """Bytes, and characters before they are encoded. Linux gives a process 32 pages of memory for one variable

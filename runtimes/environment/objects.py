@@ -10,7 +10,7 @@ from manifests.references.identity import object_of
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pod_runtime import UsedObject
 from messages.pods import JsonObject, Pod
-from runtimes.environment.errors import UnusableEnvironmentError
+from runtimes.environment.situation import UnusableEnvironmentError
 
 _WHOLE: Final = (("configMapRef", ObjectKind.CONFIG_MAP), ("secretRef", ObjectKind.SECRET))
 _ONE: Final = (("configMapKeyRef", ObjectKind.CONFIG_MAP), ("secretKeyRef", ObjectKind.SECRET))

@@ -1,4 +1,4 @@
-"""What a container's environment depends on, and what is made of it. Pure."""
+"""What a container's environment depends on, what is made of it, and why it cannot be made. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import NamedTuple
 from typing_extensions import override
 
 from manifests.texts import as_bytes
+from messages.cluster import ClusterService
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
-from messages.services import ClusterService
+
+
+class UnusableEnvironmentError(Exception):
+    """The environment cannot be made now. The text says why, in a kubelet's words, without any value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

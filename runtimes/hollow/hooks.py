@@ -13,7 +13,6 @@ from messages.units import Seconds
 from runtimes.hollow.commands import carried_out
 from runtimes.hollow.inventory import ContainerRecord, HookEnds
 from runtimes.hollow.machine import HollowMachine
-from runtimes.lifecycle_hooks.actions import SleepAction
 from runtimes.lifecycle_hooks.messages import (
     SHORTENED,
     ForgetHook,
@@ -23,6 +22,7 @@ from runtimes.lifecycle_hooks.messages import (
     HooksMessage,
     RunHook,
     ShortenHook,
+    SleepAction,
     given_up,
 )
 

@@ -1,22 +1,57 @@
 """What is said about hooks: to carry one out, to have less time for it, and how it ended.
 
-Whoever hears ``HooksMessage`` answers each ``RunHook`` by one ``HookEnded``, at its deadline at the latest,
-over its own crashes too. A hook is told by its ``HookRef``, and carried out once: the same ``RunHook`` once
-more changes nothing while that one is in progress, and is answered as before when it has ended. So who
-asked may ask again after a crash, of whomever. ``ForgetHook`` ends that.
+An actor that hears ``HooksMessage`` answers each ``RunHook`` by one ``HookEnded``, at its deadline at the
+latest, over its own crashes too. A hook is told by its ``HookRef``, and carried out once: the same
+``RunHook`` once more changes nothing while that one is in progress, and is answered as before when it has
+ended. So an actor may ask again after its own crash. ``ForgetHook`` ends that. ``action_of`` reads what a
+hook is to do from the handler of a specification.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from manifests.durations import format_duration
-from messages.pods import PodUid
+from manifests.handlers import (
+    ExecAction,
+    HttpGetAction,
+    TcpSocketAction,
+    UnusableHandler,
+    common_action,
+)
+from messages.pods import JsonObject, PodUid
 from messages.port import Port
 from messages.units import Seconds
-from runtimes.lifecycle_hooks.actions import HookAction
+
+LOOPBACK: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SleepAction:
+    """Wait for so long."""
+
+    seconds: Seconds
+
+
+HookAction: TypeAlias = ExecAction | HttpGetAction | TcpSocketAction | SleepAction | UnusableHandler
+"""A page succeeds if there is an answer, whatever its status is, as for a kubelet."""
+
+
+def action_of(handler: JsonObject, container: JsonObject, ip: str) -> HookAction:
+    """Return what ``handler`` of ``container`` says, with its named port resolved.
+
+    ``ip`` is the pod's, for targets without a host; empty for the network of the node.
+    """
+    action = common_action(handler, container)
+    if isinstance(action, HttpGetAction | TcpSocketAction):
+        return replace(action, host=action.host or ip or LOOPBACK)
+    if action is not None:
+        return action
+    if sleep := handler.get("sleep"):
+        return SleepAction(seconds=Seconds(float(max(0, sleep.get("seconds") or 0))))
+    return UnusableHandler(why="the hook says nothing that can be done")
 
 
 class HookKind(StrEnum):

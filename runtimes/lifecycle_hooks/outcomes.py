@@ -20,8 +20,7 @@ from messages.container_runtime import (
     ExecInContainer,
     RuntimeFailure,
 )
-from runtimes.lifecycle_hooks.actions import SleepAction
-from runtimes.lifecycle_hooks.messages import RunHook
+from runtimes.lifecycle_hooks.messages import RunHook, SleepAction
 
 
 class HookOutcome(NamedTuple):

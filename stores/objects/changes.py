@@ -1,19 +1,26 @@
-"""Describes the step from one version of an object to the next: added, modified or deleted, and which keys.
+"""The step from one version of an object to the next, and what is done about it for the pods that use it.
 
-Whoever holds the versions decides whether there was a step at all.
+The step is added, modified or deleted, with the keys that changed; the caller decides whether there was one.
+The annotations of a pod decide what is done.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from random import Random
+
 from manifests.objects.values import changed_keys
 from messages.objects import (
     Change,
+    ChangeDecided,
     ChangeMissed,
     ObjectChanged,
     ObjectId,
     ObjectValue,
     UnprovenTaken,
 )
+from messages.units import Seconds
+from stores.objects.reference_index import PodNeeds
 
 
 def object_change(
@@ -58,3 +65,33 @@ def change_after(taken: UnprovenTaken, present: ObjectValue | None) -> ChangeMis
         keys=tuple(sorted(present.data)),
     )
     return ChangeMissed(pod=taken.pod, changed=changed)
+
+
+def decisions(
+    changed: ObjectChanged, pods: Iterable[PodNeeds], chance: Random
+) -> Iterator[ChangeDecided]:
+    """Yield a decision for each of ``pods`` that wants something done about this change.
+
+    ``pods`` have hooks for the object, and may have used its former value, or started without one. The delay
+    of a decision is a random part of its pod's splay.
+    """
+    if not _can_be_seen(changed):
+        return
+    for pod in pods:
+        if pod.hook is not None and not pod.is_ending:
+            yield ChangeDecided(
+                pod=pod.uid,
+                pod_name=pod.name,
+                action=pod.hook.action,
+                signal=pod.hook.signal,
+                delay=Seconds(chance.uniform(0.0, pod.hook.splay)),
+                changed=changed,
+            )
+
+
+def _can_be_seen(changed: ObjectChanged) -> bool:
+    """Return whether a running pod can see the change.
+
+    It cannot see a deletion, since it keeps what it has, nor a change of metadata alone.
+    """
+    return bool(changed.keys) and changed.change is not Change.DELETED

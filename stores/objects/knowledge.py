@@ -8,18 +8,22 @@ W6).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from manifests.objects.values import UnusableObjectError, object_value
 from manifests.versions import is_older, resource_version
 from messages.holders import Mark
 from messages.objects import ObjectChanged, ObjectId
 from messages.pods import JsonObject
-from messages.units import Instant
+from messages.units import Instant, Seconds
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent
 from stores.objects.changes import object_change
 from stores.objects.last_known import NOTHING_KNOWN, LastKnown
 from stores.objects.usage import Usage
+
+FORBIDDEN_GRACE: Final = Seconds(5.0)
+"""How long a 403 does not count after a new reference. The Node authorizer, which decides about it, learns of
+pods by a watch of its own, a little later than this node."""
 
 _SHOWN_LEN = 64
 

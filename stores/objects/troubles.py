@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from messages.objects import ObjectAvailability, ObjectDescribed, ObjectId
 from messages.pods import PodUid
 from messages.units import Seconds
-from stores.objects.forbidden import FORBIDDEN_GRACE
+from stores.objects.knowledge import FORBIDDEN_GRACE
 from stores.objects.reference_index import PodNeeds
 
 COUNTS_AFTER: Final = Seconds(1.0)

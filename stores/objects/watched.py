@@ -34,12 +34,6 @@ from messages.watches import (
 )
 from stores.objects.changes import change_after
 from stores.objects.knowledge import ObjectKnowledge
-from stores.objects.watched_values import (
-    grace_ends,
-    held_object,
-    is_proven,
-    is_refused,
-)
 from stores.objects.watcher_memory import (
     AskList,
     Inform,
@@ -47,7 +41,11 @@ from stores.objects.watcher_memory import (
     StopWatch,
     WatcherMemory,
     WatcherRules,
+    grace_ends,
+    held_object,
+    is_proven,
     is_reached,
+    is_refused,
 )
 
 

@@ -9,6 +9,7 @@ known and listed, and wait. ``take`` brings in one listing and returns what it c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from messages.changes import Op, PodChange
@@ -16,11 +17,32 @@ from messages.pods import Pod, PodUid, SourceName
 from messages.units import Timestamp
 from stores.pods.claims import ClaimHolders, Claims
 from stores.pods.comparison import difference
-from stores.pods.first_seen import FirstSeen
 from stores.pods.index import PodIndex, is_to_be_ended
 from stores.pods.merge import SourceMemory, merge
 
 _ORDER = {op: place for place, op in enumerate(Op)}
+
+
+class FirstSeen:
+    """First-seen times by source and UID, for the pods that the sources list at present.
+
+    These are the times in the annotation ``kubernetes.io/config.seen``. They outlive the actor that merges: a
+    pod keeps its time as long as its source lists it, whatever crashes meanwhile (rules C8 and C23). A new
+    process has no times.
+    """
+
+    def __init__(self) -> None:
+        self._times: dict[SourceName, dict[PodUid, Timestamp]] = {}
+
+    def seen_at(self, source: SourceName, uid: PodUid, now: Timestamp) -> Timestamp:
+        """Return when ``source`` first told of ``uid``. Records ``now`` for a new one, and returns it."""
+        return self._times.setdefault(source, {}).setdefault(uid, now)
+
+    def retain(self, source: SourceName, uids: AbstractSet[PodUid]) -> None:
+        """Forget all UIDs of ``source`` except ``uids``, which are those of its newest listing."""
+        times = self._times.get(source, {})
+        for uid in times.keys() - uids:
+            del times[uid]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,7 @@ import pytest
 
 from manifests.handlers import ExecAction, UnusableHandler
 from messages.units import Seconds
-from runtimes.lifecycle_hooks.actions import SleepAction
-from runtimes.lifecycle_hooks.messages import SHORTENED, ForgetHook, HookKind
+from runtimes.lifecycle_hooks.messages import SHORTENED, ForgetHook, HookKind, SleepAction
 from tests.support.runtimes.hooks_stage import HOOK_RUNNERS, HooksStage, hooks_stage
 
 SLEEP = SleepAction(seconds=Seconds(10.0))

@@ -13,8 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
 from stores.pods.claims import Claims
-from stores.pods.index import PodIndex, is_mirror_pod_of
-from stores.pods.index_results import PodCounts, Turnover
+from stores.pods.index import PodCounts, PodIndex, Turnover, is_mirror_pod_of
 from tests.support.builders import make_pod
 
 SOURCES = st.sampled_from((FILE, HTTP, API))

@@ -12,8 +12,7 @@ from typing_extensions import override
 from kube.api_loop import ApiLoop
 from kube.credentials.access import Access, Credentials
 from kube.shared_credentials import SharedCredentials
-from kube.streams.keeper import WatchKeeper
-from kube.streams.keeper_task import KeeperTask
+from kube.streams.keeper import KeeperTask, WatchKeeper
 from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
 from kube.streams.shared import SharedStreams

@@ -12,8 +12,7 @@ import pytest
 
 from runtimes.cri import rpcs
 from runtimes.cri.wire.grpc_wire import GrpcWire
-from runtimes.cri.wire.transport import RpcCode, RpcFailure, RpcOutcome
-from runtimes.cri.wire.unreachable import in_words
+from runtimes.cri.wire.transport import RpcCode, RpcFailure, RpcOutcome, unreachable_in_words
 from tests.support.patience import PATIENCE
 
 
@@ -99,4 +98,4 @@ def test_a_server_of_something_else(tmp_path: Path) -> None:
     ],
 )
 def test_words_of_the_runtime_itself_stay(details: str, said: str) -> None:
-    assert in_words(details, Path("/s"), is_socket=True) == said
+    assert unreachable_in_words(details, Path("/s"), is_socket=True) == said

@@ -15,6 +15,7 @@ from actors.pods.worker.object_hooks import HooksMemory
 from actors.pods.worker.probe_reading import ProbesMemory
 from kernel import Followable, Port
 from messages.change_hooks import RolloutMessage
+from messages.cluster import ClusterServices, ServicesIn
 from messages.events import PostEvent
 from messages.objects import (
     ChangeMissed,
@@ -29,7 +30,6 @@ from messages.objects import (
 )
 from messages.pod_runtime import ForgetPod, PodObserved, RunPod, SignalContainers, StopPod
 from messages.probing import ProbesMessage
-from messages.services import ClusterServices, ServicesIn
 from messages.statuses import PodCondition, PodStatus, PodStatusIs
 from messages.volumes import VolumeMessage
 

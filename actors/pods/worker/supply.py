@@ -19,6 +19,7 @@ from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from actors.pods.worker.volumes import WorkerVolumes
 from kernel import Followable, LevelIs, Port, Timer, Unset
+from messages.cluster import ClusterServices, ServicesIn
 from messages.objects import (
     BEGUN_WITH,
     ChangeMissed,
@@ -34,7 +35,6 @@ from messages.objects import (
     UnregisterPod,
 )
 from messages.pods import Pod
-from messages.services import ClusterServices, ServicesIn
 from messages.statuses import PodFailure
 from messages.units import Seconds
 from messages.volumes import PodVolume, ReleaseAnswer, VolumesAre

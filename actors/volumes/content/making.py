@@ -20,9 +20,7 @@ from actors.volumes.content.files import (
 )
 from actors.volumes.payload import Payload
 from manifests.defaults.volumes import TOKEN_SECONDS
-from manifests.downward.amounts import amount_value
-from manifests.downward.errors import UnknownAmountError
-from manifests.downward.metadata import metadata_value
+from manifests.downward import UnknownAmountError, amount_value, metadata_value
 from manifests.references.identity import object_of
 from manifests.references.pods import volume_references
 from manifests.texts import as_bytes

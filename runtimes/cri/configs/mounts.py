@@ -36,8 +36,8 @@ from runtimes.cri.disk.tasks import (
     WriteHostsFile,
 )
 from runtimes.cri.wire import cri_pb2 as cri
-from runtimes.environment.errors import UnusableEnvironmentError
 from runtimes.environment.expansion import expanded, without_value
+from runtimes.environment.situation import UnusableEnvironmentError
 
 _PROPAGATIONS: Final[Mapping[str, cri.MountPropagation]] = {
     "None": cri.PROPAGATION_PRIVATE,

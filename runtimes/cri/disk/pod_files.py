@@ -1,16 +1,22 @@
-"""The files and directories of a pod: made before its containers are created."""
+"""The files and directories of a pod, from before its containers are created until they are removed."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, assert_never
 
+import structlog
+
+from actors.volumes.making.foreign_search import foreign_volumes
 from actors.volumes.mounts.places import PARENT_MODE
-from actors.volumes.mounts.system_calls import MountCalls
-from runtimes.cri.disk.mounting import bind_part, check_propagation
+from actors.volumes.mounts.propagation import propagation_trouble
+from actors.volumes.mounts.removal import remove_pod_files
+from actors.volumes.mounts.sub_paths import bind_sub_path
+from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
 from runtimes.cri.disk.tasks import (
     BindSubPath,
     CheckPropagation,
@@ -26,6 +32,34 @@ TERMINATION_MODE: Final = 0o666
 LARGEST_HOSTS_FILE: Final = 1 << 20
 """Bytes of the node's own file. What is beyond is left out."""
 _DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+
+_log = structlog.get_logger("runtime")
+
+
+def bind_part(task: BindSubPath, calls: MountCalls | None = None) -> str:
+    """Bind a part of a volume, and return why that is not possible; empty once it is done. May repeat."""
+    try:
+        bind_sub_path(calls or KernelMounts(), task.part)
+    except OSError as error:
+        # The path of the error is the expanded one, which may be confidential.
+        return (
+            f'failed to prepare subPath for volumeMount "{task.volume}" of container '
+            f'"{task.container}": `{task.shown}`: {_why(error)}'
+        )
+    return ""
+
+
+def check_propagation(task: CheckPropagation, calls: MountCalls | None = None) -> str:
+    """Return why mounts cannot propagate as it is demanded; empty if they can."""
+    table = (calls or KernelMounts()).table()
+    trouble = propagation_trouble(table, os.path.realpath(task.path), task.propagation)
+    return trouble and f'volume "{task.volume}": {trouble}'
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.EPERM:
+        return "nothing can be mounted on this node, and a part of a volume has to be"
+    return error.strerror or type(error).__name__
 
 
 def carry_out(tasks: Iterable[DiskTask], calls: MountCalls | None = None) -> str:
@@ -106,3 +140,24 @@ def _of_node(path: str) -> bytes:
 def _opened(path: Path, flags: int = 0) -> int:
     """Open a file of the agent's own, and make it where it is missing. Links are not followed."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | flags, HOSTS_MODE)
+
+
+def forget_pod_files(directory: str, calls: MountCalls | None = None) -> None:
+    """Remove the directory of a pod, or log why it stays."""
+    if trouble := remove_unless_held(directory, calls):
+        _log.warning("the files of a pod are not removed", trouble=trouble)
+
+
+def remove_unless_held(directory: str, calls: MountCalls | None = None) -> str:
+    """Remove the directory of a pod. Return why it stays; empty once it is gone. May repeat.
+
+    It stays as it is, whole, while there is a volume in it that somebody else has made.
+    """
+    path = Path(directory)
+    calls = calls or KernelMounts()
+    mounts = calls.table()
+    try:
+        held = foreign_volumes(str(path.parent.parent), path.name, mounts)
+    except OSError as error:
+        return f"{error.filename or path}: {error.strerror}"
+    return held[0].why_held if held else remove_pod_files(directory, calls, mounts=mounts)

@@ -19,7 +19,7 @@ from runtimes.cri.configs.reading import identity_of, sandbox_observed
 from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
 from runtimes.cri.configs.sandbox import runtime_handler, sandbox_config, sandbox_notices
 from runtimes.cri.disk.node_files import read_resolv_conf
-from runtimes.cri.disk.removal import forget_pod_files
+from runtimes.cri.disk.pod_files import forget_pod_files
 from runtimes.cri.inventory import SandboxSeen
 from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.exits import removed

@@ -19,8 +19,8 @@ from runtimes.cri.wire.transport import (
     RpcInFlight,
     RpcOutcome,
     Wire,
+    unreachable_in_words,
 )
-from runtimes.cri.wire.unreachable import in_words
 
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
@@ -139,7 +139,7 @@ def _failure(error: Any, socket: Path) -> RpcFailure:
     details = error.details() or error.code().name
     return RpcFailure(
         code=_CODES.get(error.code(), RpcCode.OTHER),
-        message=in_words(details, socket, is_socket=_is_socket(socket)),
+        message=unreachable_in_words(details, socket, is_socket=_is_socket(socket)),
     )
 
 

@@ -1,7 +1,8 @@
 """How one call reaches a runtime, whatever carries it: the interface that a transport keeps.
 
 A call never blocks who makes it. Its outcome comes by a callback, on a thread of the transport: there it is
-only passed on, as a message.
+only passed on, as a message. What gRPC says of a socket that cannot be used names itself, its addresses and
+its attempts in one long sentence: people are told in other words.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from google.protobuf.message import Message
@@ -20,6 +22,9 @@ ReplyT_co = TypeVar("ReplyT_co", bound=Message, covariant=True)
 
 LARGEST_MESSAGE = (16 << 20) + 5
 """Bytes. The output of a command in a container may have 16 MiB; gRPC puts five bytes before a message."""
+
+NO_ANSWER = "it does not answer in time"
+_CONNECTING = "failed to connect to all addresses"
 
 
 class RpcCode(StrEnum):
@@ -91,3 +96,23 @@ class Wire(Protocol):
     def close(self) -> None:
         """Close the connection. Calls and streams that are out end with CANCELLED."""
         ...
+
+
+def unreachable_in_words(details: str, socket: Path, *, is_socket: bool) -> str:
+    """Return what ``details`` of gRPC mean for who reaches a runtime at ``socket``.
+
+    ``is_socket`` says what is at its path, if anything is. Words of the runtime itself stay as they are.
+    """
+    if details == "Deadline Exceeded":
+        return NO_ANSWER
+    if not details.startswith(_CONNECTING):
+        return details
+    if "No such file or directory" in details:
+        return f"there is no socket at {socket}"
+    if "Permission denied" in details:
+        return f"permission denied at the socket {socket}"
+    if "Failed parsing HTTP/2" in details or "http1.x server" in details:
+        return f"what listens at {socket} speaks no gRPC, so it is no container runtime"
+    if "Connection refused" in details:
+        return f"nobody listens at {socket}" if is_socket else f"{socket} is no socket"
+    return details

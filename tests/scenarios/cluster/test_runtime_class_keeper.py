@@ -17,8 +17,8 @@ from actors.cluster.runtime_class_keeper import (
 )
 from kernel import Level, Runtime, SupervisorSpec, isolated
 from messages.api import ApiFailure, FailureKind, Retry
+from messages.cluster import RUNTIME_CLASSES, RuntimeClasses, RuntimeHandlers
 from messages.pods import JsonObject
-from messages.runtime_classes import RUNTIME_CLASSES, RuntimeClasses, RuntimeHandlers
 from messages.watches import (
     ObjectOp,
     ObjectsAre,

@@ -6,8 +6,8 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from actors.cluster.service_keeper import SERVICES
+from messages.cluster import ClusterPort, ClusterService
 from messages.events import EventType
-from messages.services import ClusterPort, ClusterService
 from messages.watches import ObjectOp, Unwatch, Watch, WatchRecovered
 from tests.support.services.service_stage import (
     AWAY,

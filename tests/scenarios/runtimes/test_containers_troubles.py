@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from manifests.container_hashes import container_digests
+from messages.cluster import ClusterPort, ClusterService
 from messages.container_runtime import (
     CreateContainer,
     FindImage,
@@ -26,7 +27,6 @@ from messages.container_runtime import (
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import NO_MARK, ContainerState, Mark, ProbeVerdict, RunPod, SandboxState
 from messages.pods import CONTAINER_DIGESTS, Pod, PodPhase
-from messages.services import ClusterPort, ClusterService
 from runtimes.containers.actor import POD_RUNTIME
 from runtimes.containers.sayings import WITHHELD
 from stores.statuses.phase import phase_of

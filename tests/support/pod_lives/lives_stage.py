@@ -29,6 +29,7 @@ from kernel import (
     SupervisorSpec,
     isolated,
 )
+from messages.cluster import ClusterServices, ServicesIn
 from messages.events import PostEvent
 from messages.node import FollowNode
 from messages.objects import ObjectKind
@@ -41,7 +42,6 @@ from messages.pod_lives import (
 )
 from messages.pod_runtime import PodTrouble
 from messages.pods import API, FILE, HTTP, Pod, PodPhase, PodUid, SourceName
-from messages.services import ClusterServices, ServicesIn
 from messages.sources import Epoch, SourceListed
 from messages.statuses import ForgetPodStatus, PodFailure, PodStatus, PodStatusIs
 from messages.units import Seconds

@@ -6,8 +6,8 @@ from functools import partial
 
 from messages.pods import FILE, Pod, PodUid, SourceName
 from messages.units import Timestamp
-from stores.pods.first_seen import FirstSeen
 from stores.pods.merge import Merged, SourceMemory, merge
+from stores.pods.served_pods import FirstSeen
 
 
 class MergingSource:

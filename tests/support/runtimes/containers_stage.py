@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from kernel import Port, Runtime
+from messages.cluster import ClusterServices
 from messages.container_runtime import ContainerRuntimeMessage
 from messages.events import PostEvent
 from messages.objects import ObjectId, ObjectValue
@@ -25,7 +26,6 @@ from messages.pod_runtime import (
     StopPod,
 )
 from messages.pods import Pod, PodUid
-from messages.services import ClusterServices
 from messages.units import Seconds
 from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory

@@ -21,10 +21,10 @@ from messages.units import Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
-from runtimes.lifecycle_hooks.actions import HookAction
 from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookWork
 from runtimes.lifecycle_hooks.messages import (
     ForgetHook,
+    HookAction,
     HookEnded,
     HookKind,
     HookRef,

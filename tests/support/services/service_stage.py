@@ -16,9 +16,9 @@ from actors.cluster.service_keeper import (
 )
 from kernel import Level, Runtime, SupervisorSpec, isolated
 from messages.api import ApiFailure, FailureKind, Retry
+from messages.cluster import ClusterServices, ServicesIn
 from messages.events import PostEvent
 from messages.pods import JsonObject
-from messages.services import ClusterServices, ServicesIn
 from messages.watches import ObjectOp, ObjectsAre, Unwatch, Watch, WatchEvent, WatchFailed
 from tests.support.kernel.followers import Followers
 from tests.support.kernel.probe import Probe

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.cluster.known_services import KnownServices, service_of
-from messages.services import ClusterPort, ClusterService
+from messages.cluster import ClusterPort, ClusterService
 from messages.watches import ObjectOp
 from tests.support.services.service_stage import service
 

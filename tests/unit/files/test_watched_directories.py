@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from files.watching import directories as module
-from files.watching.directories import watched_directories
+from files.watching import scanned_path as module
+from files.watching.scanned_path import watched_directories
 
 
 def test_a_directory_is_watched_itself(tmp_path: Path) -> None:

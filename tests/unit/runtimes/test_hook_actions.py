@@ -8,7 +8,7 @@ import pytest
 
 from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.units import Seconds
-from runtimes.lifecycle_hooks.actions import HookAction, SleepAction, action_of
+from runtimes.lifecycle_hooks.messages import HookAction, SleepAction, action_of
 
 CONTAINER = {"name": "main", "ports": [{"containerPort": 8443, "name": "https"}]}
 

@@ -30,7 +30,7 @@ from stores.objects.cached import (
     is_passing,
     request_for,
 )
-from stores.objects.forbidden import FORBIDDEN_GRACE
+from stores.objects.knowledge import FORBIDDEN_GRACE
 from stores.objects.last_known import LastKnown
 from stores.objects.paths import can_exist
 

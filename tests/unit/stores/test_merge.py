@@ -9,8 +9,8 @@ import pytest
 
 from messages.pods import API, CONFIG_SEEN, CONFIG_SOURCE, HTTP, Pod, PodUid
 from messages.units import Timestamp
-from stores.pods.first_seen import FirstSeen
 from stores.pods.merge import DropReason
+from stores.pods.served_pods import FirstSeen
 from tests.support.builders import edited, make_pod
 from tests.support.pods.merging_source import MergingSource
 

@@ -6,8 +6,7 @@ import pytest
 
 from manifests.priorities import is_critical
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid
-from stores.pods.index import PodIndex, is_mirror_pod_of
-from stores.pods.index_results import PodCounts
+from stores.pods.index import PodCounts, PodIndex, is_mirror_pod_of
 from tests.support.builders import edited, make_mirror, make_pod
 
 WEB_NAME = FullName("web_default")

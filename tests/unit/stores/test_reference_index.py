@@ -11,7 +11,7 @@ from messages.changes import Op, PodChange
 from messages.holders import EVERY_MARK, NO_MARK, Mark
 from messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin
 from messages.pods import API, FILE, HTTP, Pod, PodUid
-from stores.objects.change_decisions import decisions
+from stores.objects.changes import decisions
 from stores.objects.reference_index import PodReferences, ReferenceIndex, ReferenceMemory
 from tests.support.builders import edited, make_mirror
 from tests.support.objects.manager_players import changed, needing, secret

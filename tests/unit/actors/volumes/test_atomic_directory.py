@@ -10,8 +10,11 @@ from typing import Final
 
 import pytest
 
-from actors.volumes.atomic_directory import AtomicDirectory, ContentNotWrittenError
-from actors.volumes.generations import write_generation
+from actors.volumes.atomic_directory import (
+    AtomicDirectory,
+    ContentNotWrittenError,
+    write_generation,
+)
 from actors.volumes.opened import opened, read_file, remove_all
 from actors.volumes.payload import Payload, VolumeFile
 from messages.units import Timestamp

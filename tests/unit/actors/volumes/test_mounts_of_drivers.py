@@ -17,7 +17,7 @@ from actors.volumes.mounts.mount_table import mounts_below
 from actors.volumes.mounts.places import opened_parent
 from actors.volumes.mounts.system_calls import KernelMounts
 from messages.pods import PodUid
-from runtimes.cri.disk.removal import forget_pod_files, remove_unless_held
+from runtimes.cri.disk.pod_files import forget_pod_files, remove_unless_held
 from tests.support.volumes.of_drivers import DRIVER, KubeletRoot, bind, mount_disk, unmount
 
 U1, U2 = PodUid("u1"), PodUid("u2")

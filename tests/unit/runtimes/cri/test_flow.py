@@ -7,8 +7,8 @@ from structlog.testing import capture_logs
 
 from kernel.failures import failure_of as as_failure
 from messages.container_runtime import RuntimeFailureKind
+from runtimes.cri.messages import LookAgain
 from runtimes.cri.operations.flow import failure_of, is_away
-from runtimes.cri.purposes import LookAgain
 from runtimes.cri.running_operations import as_runtime_failure
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 

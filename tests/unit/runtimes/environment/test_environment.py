@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from messages.cluster import ClusterPort, ClusterService
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import UsedObject
-from messages.services import ClusterPort, ClusterService
 from runtimes.environment.assembling import environment_of
 from runtimes.environment.expansion import LONGEST_TEXT
 from runtimes.environment.objects import used_objects

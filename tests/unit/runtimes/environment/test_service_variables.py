@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from messages.services import ClusterPort, ClusterService
-from runtimes.environment.service_variables import service_variables
+from messages.cluster import ClusterPort, ClusterService
+from runtimes.environment.assembling import service_variables
 from tests.support.builders import make_pod
 
 

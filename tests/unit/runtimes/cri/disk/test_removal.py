@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from actors.volumes.mounts.removal import remove_pod_files
-from runtimes.cri.disk.removal import forget_pod_files
+from runtimes.cri.disk.pod_files import forget_pod_files
 
 
 @pytest.fixture

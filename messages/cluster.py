@@ -1,9 +1,10 @@
-"""Services of the cluster, as far as containers are told of them in variables."""
+"""What the cluster says of its Services, for the variables of containers, and of its RuntimeClasses."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 
 class ClusterPort(NamedTuple):
@@ -42,3 +43,13 @@ class ServicesIn:
 
     namespace: str
     """Empty for ``kubernetes`` in ``default`` alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeClasses:
+    """What who runs containers follows: all RuntimeClasses. There is one such key, ``RUNTIME_CLASSES``."""
+
+
+RUNTIME_CLASSES: Final = RuntimeClasses()
+RuntimeHandlers: TypeAlias = Mapping[str, str]
+"""Its value: the handler of each class, by its name. While the API server is away, as they were last."""

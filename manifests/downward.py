@@ -1,4 +1,4 @@
-"""What ``resourceFieldRef`` tells a container of its requests and limits. Pure.
+"""What ``fieldRef`` and ``resourceFieldRef`` tell a container of its pod, its requests and its limits. Pure.
 
 A limit that is not set, or zero, is the pod's as a whole, and else what the node has for pods: more the
 container cannot get. Amounts are divided by the divisor, and rounded up.
@@ -12,7 +12,6 @@ from fractions import Fraction
 from itertools import chain
 from typing import Final
 
-from manifests.downward.errors import UnknownAmountError
 from manifests.quantities import amount, is_quantity
 from manifests.requests import CPU, MEMORY, STORAGE, units
 from messages.pods import JsonObject, Pod
@@ -21,6 +20,12 @@ _FIELD: Final = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hu
 _OF_PODS: Final = frozenset({CPU, MEMORY})
 """What a pod can have limits of as a whole, that its containers get a part of."""
 _OF_NODES: Final = frozenset({CPU, MEMORY, STORAGE})
+
+_SUBSCRIPT: Final = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
+
+
+class UnknownAmountError(Exception):
+    """An amount of a container's resources cannot be told. The text says why, in a kubelet's words."""
 
 
 def amount_value(
@@ -75,3 +80,27 @@ def _quantities(place: JsonObject, kind: str) -> JsonObject:
 def _units(resource: str, quantities: Mapping[str, object]) -> int:
     text = str(quantities.get(resource) or "0")
     return units(resource, amount(text)) if is_quantity(text) else 0
+
+
+def metadata_value(pod: Pod, path: str) -> str | None:
+    """Return a text of the pod's metadata; None if ``path`` names none that can be told.
+
+    A label or an annotation that is not there is an empty text.
+    """
+    match path:
+        case "metadata.name":
+            return pod.name
+        case "metadata.namespace":
+            return pod.namespace
+        case "metadata.uid":
+            return pod.uid
+        case _:
+            return _subscript(pod, path)
+
+
+def _subscript(pod: Pod, path: str) -> str | None:
+    found = _SUBSCRIPT.fullmatch(path)
+    if found is None:
+        return None
+    values: JsonObject = (pod.document.get("metadata") or {}).get(found[1]) or {}
+    return str(values.get(found[2], ""))
