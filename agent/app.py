@@ -56,7 +56,7 @@ class Agent:
     ) -> None:
         self._tree = AgentTree(settings, listeners, lambda: self.system, edges)
         self.system = ActorSystem(self._tree.root(), clock=clock, runtime=runtime)
-        self.system.observe_standings(self._tree.note_standing)
+        self.system.observe_statuses(self._tree.note_actor_status)
         if settings.cluster is not None:
             self.system.observe_failed_loops(self._tree.note_failed_loops)
 

@@ -50,7 +50,7 @@ from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
-from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
+from runtimes.cri.images.messages import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk

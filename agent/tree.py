@@ -36,7 +36,7 @@ from agent.edges import Edges
 from agent.late import cluster, containers
 from agent.process import LastCalls
 from agent.table import ESCALATE, ActorRow, Dynamic, Group, Only, When, actor, present, specs_of
-from kernel import ActorStanding, ActorSystem, Address, Key, Port, SupervisorSpec
+from kernel import ActorStatus, ActorSystem, Address, Key, Port, SupervisorSpec
 from messages.event_feed import ActorIs
 from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
@@ -357,13 +357,13 @@ class AgentTree:
         """Return everything that lists: the sources of pods, and the source of local objects."""
         return sources.shown_sources(self.agent)
 
-    def note_standing(self, standing: ActorStanding) -> None:
+    def note_actor_status(self, status: ActorStatus) -> None:
         """Have people told that an actor failed, or runs again. On the thread of the supervisors."""
         told = ActorIs(
-            name=standing.name,
-            state=standing.state,
-            restarts=standing.restarts,
-            error=standing.error,
+            name=status.name,
+            state=status.state,
+            restarts=status.restarts,
+            error=status.error,
         )
         self.agent.port(EVENT_FEED).tell(told)
 

@@ -37,7 +37,7 @@ from kernel.ports import (
     Port,
 )
 from kernel.rates import TokenBucket
-from kernel.reports import ActorStanding
+from kernel.reports import ActorStatus
 from kernel.runtimes import Runtime, SharedThreads, Steps, Threads
 from kernel.shared import Shared
 from kernel.specs import (
@@ -86,7 +86,7 @@ __all__ = [
     "ActorCrashedError",
     "ActorDeadError",
     "ActorDescription",
-    "ActorStanding",
+    "ActorStatus",
     "ActorSystem",
     "Address",
     "Alarm",

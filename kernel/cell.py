@@ -107,8 +107,8 @@ class Cell(Port[M], Generic[M]):
 
     @override
     def tell(self, message: M, /) -> None:
-        teller = current_incarnation()
-        if teller is not None and teller.is_cut_off:
+        sender = current_incarnation()
+        if sender is not None and sender.is_cut_off:
             self._discard((message,), "told by an ended actor")
             return
         refusal = self.put(message)
@@ -292,7 +292,7 @@ def _queue_for(key: Key[Any]) -> MessageQueue:
             own = name(message)
             hash(own)
         except Exception:  # noqa: BLE001  # whatever an actor's naming raises
-            # The teller is not to blame, and telling never raises: the message is kept without a name.
+            # The sender is not to blame, and telling never raises: the message is kept without a name.
             _log.exception("message could not be named", actor=key.path)
             return None
         # A message for one incarnation never replaces one that outlives it.

@@ -6,7 +6,7 @@ import threading
 from typing import Protocol
 
 
-class Teller(Protocol):
+class CurrentIncarnation(Protocol):
     """An incarnation as those it tells something see it."""
 
     @property
@@ -16,17 +16,17 @@ class Teller(Protocol):
 
 
 class _Current(threading.local):
-    incarnation: Teller | None = None
+    incarnation: CurrentIncarnation | None = None
 
 
 _current = _Current()
 
 
-def current_incarnation() -> Teller | None:
+def current_incarnation() -> CurrentIncarnation | None:
     """Return the incarnation whose turn this thread is running; ``None`` outside of actors."""
     return _current.incarnation
 
 
-def set_current_incarnation(incarnation: Teller | None) -> None:
+def set_current_incarnation(incarnation: CurrentIncarnation | None) -> None:
     """Set the incarnation whose turn this thread runs from here on."""
     _current.incarnation = incarnation

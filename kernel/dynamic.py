@@ -182,9 +182,9 @@ class DynamicPort(Port[DynamicMessage]):
 
     @override
     def tell(self, message: DynamicMessage, /) -> None:
-        supervisor, teller = self._supervisor, current_incarnation()
+        supervisor, sender = self._supervisor, current_incarnation()
         services = supervisor.services
-        if teller is not None and teller.is_cut_off:
+        if sender is not None and sender.is_cut_off:
             services.telemetry.dead_letter(
                 supervisor.name, title_of(message), "told by an ended actor"
             )
@@ -192,7 +192,7 @@ class DynamicPort(Port[DynamicMessage]):
             services.telemetry.dead_letter(supervisor.name, title_of(message), "address closed")
         else:
             if isinstance(message, StartChild):
-                # Here, and not only when the message is handled: so what the same teller tells the
+                # Here, and not only when the message is handled: so what the same sender tells the
                 # child next is kept, even while a child of the same path is stopping.
                 services.addresses.expect(message.spec.key, 1)
             services.control.post(partial(supervisor.handle, message))

@@ -16,7 +16,7 @@ EndingsObserver: TypeAlias = Callable[[Ended], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActorStanding:
+class ActorStatus:
     """How an actor or supervisor is that has failed."""
 
     name: str
@@ -27,7 +27,7 @@ class ActorStanding:
     """Why it failed last, on one line."""
 
 
-StandingsObserver: TypeAlias = Callable[[ActorStanding], None]
+StatusesObserver: TypeAlias = Callable[[ActorStatus], None]
 
 _log = structlog.get_logger("kernel")
 
@@ -38,7 +38,7 @@ class Reports:
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
         self._observers: list[EndingsObserver] = []
-        self._standing_observers: list[StandingsObserver] = []
+        self._status_observers: list[StatusesObserver] = []
         self._troubled: set[str] = set()
         """Names of those that have failed and do not run again yet."""
 
@@ -46,27 +46,27 @@ class Reports:
         """Have ``observer`` called with each ending. An exception that it raises is only logged."""
         self._observers.append(observer)
 
-    def observe_standings(self, observer: StandingsObserver) -> None:
-        """Have ``observer`` called whenever somebody who failed stands otherwise than before."""
-        self._standing_observers.append(observer)
+    def observe_statuses(self, observer: StatusesObserver) -> None:
+        """Have ``observer`` called whenever the status of an actor that failed changes."""
+        self._status_observers.append(observer)
 
-    def troubled(self, standing: ActorStanding) -> None:
+    def troubled(self, status: ActorStatus) -> None:
         """Tell the observers that somebody failed and will be started again."""
-        self._troubled.add(standing.name)
-        self._tell(standing)
+        self._troubled.add(status.name)
+        self._tell(status)
 
     def well(self, name: str, state: str, restarts: int) -> None:
         """Tell the observers that somebody who had failed runs again, or is gone. Does nothing for others."""
         if name in self._troubled:
             self._troubled.discard(name)
-            self._tell(ActorStanding(name=name, state=state, restarts=restarts, error=""))
+            self._tell(ActorStatus(name=name, state=state, restarts=restarts, error=""))
 
-    def _tell(self, standing: ActorStanding) -> None:
-        for observer in self._standing_observers:
+    def _tell(self, status: ActorStatus) -> None:
+        for observer in self._status_observers:
             try:
-                observer(standing)
+                observer(status)
             except Exception:  # noqa: BLE001  # supervision goes on, whatever an observer raises
-                _log.exception("observer of standings failed", actor=standing.name)
+                _log.exception("observer of statuses failed", actor=status.name)
 
     def ended(self, ended: Ended) -> None:
         """Log an ending, failures as errors, and call the observers with it."""

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from kernel.children import Child, ChildState, Parent
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
-from kernel.reports import ActorStanding
+from kernel.reports import ActorStatus
 from kernel.restarts import Again, RestartWindow, decide, is_restarted
 from kernel.services import Services
 from kernel.specs import DynamicSpec, OnExhausted, Restart, Strategy, SupervisorSpec
@@ -218,10 +218,10 @@ class Supervisor(Child, Parent):
         if decision.exhausted:
             self.note_failing(child, failed=True)
         self.services.reports.restarted(child.name, ended.reason, decision.delay)
-        standing = ActorStanding(
+        status = ActorStatus(
             name=child.name, state=child.state, restarts=child.restarts, error=child.last_error
         )
-        self.services.reports.troubled(standing)
+        self.services.reports.troubled(status)
         if self.strategy is Strategy.ONE_FOR_ONE:
             action = partial(self._guarded, self._retry, child)
             child.retry = self.services.set_timer(decision.delay, action)

@@ -22,7 +22,7 @@ from kernel.endings import Ended, EndReason
 from kernel.envelope import Crash, Envelope, Fence, ReplyPort
 from kernel.loops import FailedLoopsObserver
 from kernel.ports import AskInsideActorError, AskTimeoutError, Key, Port
-from kernel.reports import EndingsObserver, StandingsObserver
+from kernel.reports import EndingsObserver, StatusesObserver
 from kernel.runtimes import Runtime, Threads
 from kernel.services import Services
 from kernel.specs import AnySpec, ChildSpec, DynamicSpec, SupervisorSpec
@@ -171,12 +171,12 @@ class ActorSystem(Parent):
         """Call ``observer`` with each ending, on the control thread. For use before ``start``."""
         self._services.reports.observe_endings(observer)
 
-    def observe_standings(self, observer: StandingsObserver) -> None:
+    def observe_statuses(self, observer: StatusesObserver) -> None:
         """Call ``observer`` whenever somebody fails, and when it runs again or is gone.
 
         On the control thread. For use before ``start``.
         """
-        self._services.reports.observe_standings(observer)
+        self._services.reports.observe_statuses(observer)
 
     def observe_failed_loops(self, observer: FailedLoopsObserver) -> None:
         """Call ``observer`` with the names of all failed loops whenever they change.

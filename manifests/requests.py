@@ -1,7 +1,8 @@
 """What a pod asks of its node: amounts of resources, and ports of the host. Pure.
 
 Counted as a kubelet counts it. Pods come from the API server too, so a value that cannot be read counts as
-absent: whoever sent it has validated it by rules that may be newer than these.
+absent: the API server has validated it by rules that may be newer than these. The resources of a pod's
+containers are read from one version of it, and set in another.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from manifests.quantities import amount, is_quantity
 from manifests.restart_rules import is_sidecar
-from messages.pods import JsonObject
+from messages.pods import JsonObject, Pod
 
 Amounts: TypeAlias = Mapping[str, int]
 """How much of each resource: cpu in thousandths of one, everything else in its unit."""
@@ -29,6 +30,12 @@ _MAX_AMOUNT: Final = 2**63 - 1
 
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104  # compared, not bound
 _NO_AMOUNTS: Final[Amounts] = {}
+
+
+ContainerResources: TypeAlias = Mapping[str, JsonObject]
+"""What containers request and may use at most, by their names; empty for one that says nothing."""
+
+_LISTS: Final = ("initContainers", "containers")
 
 
 class HostPort(NamedTuple):
@@ -141,3 +148,30 @@ def _readable(quantities: Mapping[str, str]) -> dict[str, Fraction]:
 def _is_for_pods(resource: str) -> bool:
     """Return whether a pod can request the resource as a whole for its containers."""
     return resource in {CPU, MEMORY} or resource.startswith(_HUGEPAGES)
+
+
+def resources_of(pod: Pod) -> dict[str, JsonObject]:
+    """Return the resources of each container that can have any."""
+    spec = pod.document.get("spec") or {}
+    return {each["name"]: each.get("resources") or {} for each in _containers(spec)}
+
+
+def with_resources(pod: Pod, resources: ContainerResources) -> Pod:
+    """Return ``pod`` with these resources. A container that they do not name keeps its own."""
+    spec = pod.document["spec"]
+    changed = {
+        name: [_with(each, resources) for each in spec[name]] for name in _LISTS if spec.get(name)
+    }
+    return Pod.of({**pod.document, "spec": {**spec, **changed}})
+
+
+def _with(container: JsonObject, resources: ContainerResources) -> JsonObject:
+    return {
+        **container,
+        "resources": resources.get(container["name"], container.get("resources") or {}),
+    }
+
+
+def _containers(spec: JsonObject) -> Iterator[JsonObject]:
+    for name in _LISTS:
+        yield from spec.get(name) or ()

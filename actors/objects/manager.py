@@ -1,8 +1,8 @@
 """ObjectManager: knows which pods need which Secrets, or which ConfigMaps, and who follows their changes.
 
 It knows references, marks and versions. Holders set the values in the level that it owns.
-``stores.objects.reference_index`` has the references, ``change_decisions`` beside it decides what is done
-about a change, and ``api_holders`` starts, informs and stops holders. The managers of Secrets and of
+``stores.objects.reference_index`` has the references, ``changes`` beside it decides what is done about
+a change, and ``api_holders`` starts, informs and stops holders. The managers of Secrets and of
 ConfigMaps are two instances, which know nothing of each other.
 """
 

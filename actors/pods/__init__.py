@@ -4,9 +4,9 @@ PodManager tells ``PodKeeper`` which pods there are; it admits them, starts a ``
 tells it what is wished. The worker asks for objects, volumes and probes, tells the runtime what should
 run, hears what runs, and tells ``StatusKeeper``, which writes the status at the API server.
 
-- ``keeper`` keeps all pods of this node: ``roster`` decides over ``roster_state`` by ``roster_steps``, with
-  ``admission``, ``node_fit`` and ``preemption``; ``keeper_work`` and ``launcher`` carry that out, and
-  ``times`` counts how long it takes.
+- ``keeper`` keeps all pods of this node: ``pod_workers`` decides over ``pod_workers_state`` by
+  ``pod_workers_steps``, with ``admission``, ``node_fit`` and ``preemption``; ``keeper_work`` and ``launcher``
+  carry that out, and ``times`` counts how long it takes.
 - ``worker`` carries one pod through its life, as ``lifecycle`` has it; ``orders`` is what it and the keeper
   tell each other.
 - ``status_keeper`` has the statuses of pods, which ``status_writer`` writes to the API server as

@@ -1,6 +1,6 @@
 """PodKeeper: owns which pods have workers on this node.
 
-Who runs and who does not is decided in ``roster.py``, and done in ``launcher.py``. This file
+Who runs and who does not is decided in ``pod_workers.py``, and done in ``launcher.py``. This file
 is the actor around both: the facts that it hears, in portions, and when it asks the runtime what it has.
 """
 
@@ -21,9 +21,9 @@ from actors.pods.keeper_work import KeeperWork
 from actors.pods.launcher import WorkerLauncher
 from actors.pods.node_fit import view_of
 from actors.pods.orders import LifeIs, WorkerGone
+from actors.pods.pod_workers import PodWorkers
+from actors.pods.pod_workers_state import life_of, working_pods
 from actors.pods.records import KeptPod
-from actors.pods.roster import PodRoster
-from actors.pods.roster_state import life_of, working_pods
 from files.record_keeper import ReadRecords, RecordsAre
 from kernel import PooledActor
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
@@ -77,7 +77,9 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     def __init__(self, ports: PodKeeperPorts, memory: PodKeeperMemory) -> None:
         self._ports = ports
         self._memory = memory
-        self._roster = PodRoster(memory.admission, memory.sources, memory.roster, self._kept_of)
+        self._pod_workers = PodWorkers(
+            memory.admission, memory.sources, memory.pod_workers, self._kept_of
+        )
         self._is_going_on = False
         self._lists_soon = False
         self._asked_for_records = 0
@@ -88,8 +90,8 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     def started(self) -> None:
         ports = self._ports
         self._next_list = self.alarm(self._list)
-        self._launcher = WorkerLauncher(ports, self._memory, self._roster, self)
-        self._work = KeeperWork(ports, self._memory, self._roster, self._launcher)
+        self._launcher = WorkerLauncher(ports, self._memory, self._pod_workers, self)
+        self._work = KeeperWork(ports, self._memory, self._pod_workers, self._launcher)
         ports.pod_manager.tell(Subscribe(subscriber=ports.me))
         if ports.node is not None:
             ports.node.tell(FollowNode(subscriber=ports.me))
@@ -108,7 +110,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
                 self._note_records(pods)
             case LifeIs(uid=uid, wish=wish, life=life):
                 self._launcher.note_up(uid)
-                self._roster.note_life(uid, wish, life)
+                self._pod_workers.note_life(uid, wish, life)
                 self._memory.times.note_life(uid, wish, life, self.clock.monotonic())
             case WorkerGone(uid=uid):
                 self._launcher.note_gone(uid)
@@ -138,7 +140,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
                 node = view_of(fact, self._memory.configured)
                 self._memory.admission.note_node(node)
                 self._end_wait_for_node()
-                self._roster.note_node()
+                self._pod_workers.note_node()
             case NodeIsGone():
                 pass  # changes nothing about pods that run
             case _:
@@ -153,7 +155,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     def _serve(self, message: PodLivesMessage) -> None:
         match message:
             case KillPod():
-                self._roster.kill(message)
+                self._pod_workers.kill(message)
             case RepeatPodStatuses():
                 self._work.repeat_statuses()
             case DescribePodLives(reply_to=reply_to):
@@ -178,9 +180,9 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
 
     def _await_node(self) -> None:
         """Have pods wait for labels that only the cluster knows, for a while."""
-        self._memory.roster.awaits_node = not self._memory.has_node
+        self._memory.pod_workers.awaits_node = not self._memory.has_node
         if not self._memory.has_node:
-            self._memory.roster.lacks_node = True
+            self._memory.pod_workers.lacks_node = True
             self.later(NODE_WITHIN, self._note_late_node)
 
     def _note_late_node(self) -> None:
@@ -191,7 +193,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     def _end_wait_for_node(self) -> None:
         if not self._memory.has_node:
             self._memory.has_node = True
-            self._roster.end_wait_for_node()
+            self._pod_workers.end_wait_for_node()
 
     # --- what it asks and answers ----------------------------------------------------------------------
 
@@ -221,19 +223,19 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         self._list_later()
 
     def _list_soon(self) -> None:
-        if self._roster.is_replacing and not self._lists_soon:
+        if self._pod_workers.is_replacing and not self._lists_soon:
             self._list_later()
 
     def _list_later(self) -> None:
-        self._lists_soon = self._roster.is_replacing
+        self._lists_soon = self._pod_workers.is_replacing
         pause = LIST_EVERY if self._knows_runtime else LIST_AGAIN
         if self._lists_soon:
             pause = LIST_SOON
         self._next_list.after(pause)
 
     def _described(self) -> PodLivesDescribed:
-        counts = self._memory.roster.counts
-        lives = {uid: life_of(record) for uid, record in self._memory.roster.records.items()}
+        counts = self._memory.pod_workers.counts
+        lives = {uid: life_of(record) for uid, record in self._memory.pod_workers.records.items()}
         return PodLivesDescribed(
             lives=lives,
             started=counts.started,
@@ -241,7 +243,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             restarted_static=counts.restarted_static,
             restarted=counts.restarted,
             preempted=counts.preempted,
-            working=working_pods(self._memory.roster.records.values(), lives.values()),
+            working=working_pods(self._memory.pod_workers.records.values(), lives.values()),
             orphans=counts.orphans,
             operations=self._memory.times.described(),
         )

@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 from actors.pods.admission import Admission
 from actors.pods.node_fit import NodeView
 from actors.pods.orders import LifeIs, WorkerGone
+from actors.pods.pod_workers_state import Launch, PodWorkersMemory
 from actors.pods.records import KeptPod, KeptPodsAre, PodRecordsMessage
-from actors.pods.roster_state import Launch, RosterMemory
 from actors.pods.times import WorkTimes
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
 from kernel import Address, DynamicMessage, Key, Port
@@ -76,7 +76,7 @@ class PodKeeperPorts:
 class PodKeeperMemory:
     """What outlives a life of the keeper of pods, whose workers live on."""
 
-    roster: RosterMemory
+    pod_workers: PodWorkersMemory
     admission: Admission
     configured: NodeView
     """The node as it is configured: what the API server shows of it is added."""
@@ -105,5 +105,5 @@ class PodKeeperMemory:
 def keeper_memory(node: NodeView, sources: frozenset[SourceName]) -> PodKeeperMemory:
     """Return the memory of a keeper that knows no pods yet."""
     return PodKeeperMemory(
-        roster=RosterMemory(), admission=Admission(node), configured=node, sources=sources
+        pod_workers=PodWorkersMemory(), admission=Admission(node), configured=node, sources=sources
     )

@@ -14,7 +14,7 @@ import structlog
 from actors.pods.keeper_parts import PodKeeperMemory, PodKeeperPorts
 from actors.pods.launcher import WorkerLauncher
 from actors.pods.orders import CommandAgain, worker_key
-from actors.pods.roster import PodRoster
+from actors.pods.pod_workers import PodWorkers
 from messages.changes import Op
 from messages.pod_manager import PodsAre, PodsChanged
 from messages.pod_runtime import PodsObserved
@@ -31,12 +31,12 @@ class KeeperWork:
         self,
         ports: PodKeeperPorts,
         memory: PodKeeperMemory,
-        roster: PodRoster,
+        pod_workers: PodWorkers,
         launcher: WorkerLauncher,
     ) -> None:
         self._ports = ports
         self._memory = memory
-        self._roster = roster
+        self._pod_workers = pod_workers
         self._launcher = launcher
         self._waiting: deque[Iterator[None]] = deque()
         self._leaving: Counter[tuple[PodUid, str]] = Counter()
@@ -90,15 +90,15 @@ class KeeperWork:
     def _replacing(self, listing: PodsAre) -> Iterator[None]:
         source = listing.source
         if not listing.is_provisional:
-            for uid in self._roster.missing_of(source, listing.pods):
-                self._roster.remove_pod(uid, source)
+            for uid in self._pod_workers.missing_of(source, listing.pods):
+                self._pod_workers.remove_pod(uid, source)
                 yield
         for pod in _by_creation(listing.pods):
             self._list(pod)
             yield
         if not listing.is_provisional:
             self._memory.listed.add(source)
-            self._roster.look_at_resizes()
+            self._pod_workers.look_at_resizes()
             yield from self._sweeping()
 
     def _changing(self, changed: PodsChanged) -> Iterator[None]:
@@ -119,28 +119,28 @@ class KeeperWork:
         self._leaving[key] -= 1
         if not self._leaving[key]:
             del self._leaving[key]
-        self._roster.remove_pod(pod.uid, pod.source)
+        self._pod_workers.remove_pod(pod.uid, pod.source)
 
     def _list(self, pod: Pod, *, is_status_alone: bool = False) -> None:
         """Take a pod that is listed; not a new one of which it is told already that it is removed."""
         is_over = self._leaving[pod.uid, pod.source] > 0 and not pod.is_mirror
-        if not is_over or self._roster.has(pod.uid):
-            self._roster.list_pod(pod, is_status_alone=is_status_alone)
+        if not is_over or self._pod_workers.has(pod.uid):
+            self._pod_workers.list_pod(pod, is_status_alone=is_status_alone)
 
     def _taking_runtime_pods(self, observed: PodsObserved) -> Iterator[None]:
         for found in observed.pods:
-            self._roster.note_runtime_pod(found)
+            self._pod_workers.note_runtime_pod(found)
             yield
         self._memory.has_runtime_listed = True
-        self._roster.note_listing()
+        self._pod_workers.note_listing()
         yield from self._sweeping()
 
     def _sweeping(self) -> Iterator[None]:
         """Stop the pods that only the runtime has, and that no source will list."""
-        orphans = tuple(self._roster.orphans(frozenset(self._memory.listed)))
-        self._announce(self._roster.replaced(orphans))
+        orphans = tuple(self._pod_workers.orphans(frozenset(self._memory.listed)))
+        self._announce(self._pod_workers.replaced(orphans))
         for uid in orphans:
-            self._roster.stop_orphan(uid)
+            self._pod_workers.stop_orphan(uid)
             yield
         if self._memory.sources <= self._memory.listed:
             self._launcher.drop_strange_records()
@@ -151,12 +151,12 @@ class KeeperWork:
         volumes = self._ports.worker.volumes
         if volumes is not None and not self._has_released:
             self._has_released = True
-            known = frozenset(self._memory.roster.records)
+            known = frozenset(self._memory.pod_workers.records)
             volumes.tell(ReleaseOtherVolumes(known=known))
 
     def _announce(self, replaced: list[str]) -> None:
         """Say which pods are about to be stopped and started, before the first one is."""
-        if replaced and not self._roster.is_replacing and not self._has_announced:
+        if replaced and not self._pod_workers.is_replacing and not self._has_announced:
             self._has_announced = True
             _log.warning(
                 "static pods that a kubelet started are stopped and started once, one after the other: "
@@ -170,12 +170,12 @@ class KeeperWork:
             yield
 
     def _repeating(self) -> Iterator[None]:
-        for uid in tuple(self._memory.roster.records):
-            self._roster.repeat(uid)
+        for uid in tuple(self._memory.pod_workers.records):
+            self._pod_workers.repeat(uid)
             yield
 
     def _repeating_statuses(self) -> Iterator[None]:
-        for uid, record in tuple(self._memory.roster.records.items()):
+        for uid, record in tuple(self._memory.pod_workers.records.items()):
             self._launcher.tell_status(uid, record)
             yield
 

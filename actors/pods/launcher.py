@@ -1,4 +1,4 @@
-"""Does what the roster of pods has decided: starts and stops workers, and tells what is to be told.
+"""Does what ``PodWorkers`` has decided: starts and stops workers, and tells what is to be told.
 
 A part of the keeper of pods. At most ``WINDOW`` workers are being started or stopped at a time.
 """
@@ -14,15 +14,15 @@ import structlog
 
 from actors.pods.keeper_parts import PodKeeperMemory, PodKeeperPorts
 from actors.pods.orders import RepeatStatus, worker_key
-from actors.pods.roster import PodRoster
-from actors.pods.roster_state import (
+from actors.pods.pod_workers import PodWorkers
+from actors.pods.pod_workers_state import (
     AnswerKiller,
     ForgetStatus,
     Launch,
     PodRecord,
+    PodWorkersEffect,
     PostWarning,
     RecordStage,
-    RosterEffect,
     StartWorker,
     StopWorker,
     TellRefusal,
@@ -88,26 +88,26 @@ class LaunchWindow:
 
 
 class WorkerLauncher:
-    """Carries out the effects of one roster, for one life of the keeper."""
+    """Carries out the effects of one ``PodWorkers``, for one life of the keeper."""
 
     def __init__(
         self,
         ports: PodKeeperPorts,
         memory: PodKeeperMemory,
-        roster: PodRoster,
+        pod_workers: PodWorkers,
         actor: PooledActor[Any],
     ) -> None:
         """``actor`` is the one that it is a part of, and has started."""
         self._ports = ports
         self._memory = memory
-        self._roster = roster
+        self._pod_workers = pod_workers
         self._actor = actor
         self._window = LaunchWindow(memory.launches, memory.workers_at_once)
         self._reports_are_late = actor.alarm(self._give_up)
 
     def carry_out(self) -> None:
-        """Do what the roster has decided, and launch as many workers as may be under way."""
-        effects = self._roster.effects
+        """Do what has been decided, and launch as many workers as may be under way."""
+        effects = self._pod_workers.effects
         while effects:
             self._do(effects[0])
             effects.popleft()  # not before: the next life does what this one crashes over
@@ -129,7 +129,7 @@ class WorkerLauncher:
         self._window.give_up()
         self.carry_out()
 
-    def _do(self, effect: RosterEffect) -> None:
+    def _do(self, effect: PodWorkersEffect) -> None:
         match effect:
             case StartWorker() | StopWorker():
                 self._window.add(effect)
@@ -148,7 +148,7 @@ class WorkerLauncher:
                 assert_never(effect)
 
     def _tell_wish(self, uid: PodUid) -> None:
-        record = self._memory.roster.records.get(uid)
+        record = self._memory.pod_workers.records.get(uid)
         if record is not None:
             if record.taken < record.wish:
                 is_end = record.is_removed or record.is_killed or record.pod.is_deleting
@@ -166,7 +166,7 @@ class WorkerLauncher:
             self._forget_memory(uid)
             self._ports.workers.tell(StopChild(path=worker_key(uid).path))
             return
-        record = self._roster.note_start(uid)
+        record = self._pod_workers.note_start(uid)
         if record is None:
             self._window.note(launch)
             return
@@ -189,7 +189,7 @@ class WorkerLauncher:
 
     def _forget_memory(self, uid: PodUid) -> None:
         """Forget what a worker left. That of a pod which is listed stays: its status may be asked for."""
-        if uid not in self._memory.roster.records:
+        if uid not in self._memory.pod_workers.records:
             self._memory.workers.pop(uid, None)
             self._memory.times.forget(uid)
             self._drop_record(uid)
@@ -200,7 +200,7 @@ class WorkerLauncher:
 
     def drop_strange_records(self) -> None:
         """Drop what an earlier process has kept of pods that are no more."""
-        kept, records = self._memory.kept or {}, self._memory.roster.records
+        kept, records = self._memory.kept or {}, self._memory.pod_workers.records
         for uid in [uid for uid in kept if uid not in records]:
             self._drop_record(uid)
             del kept[uid]
@@ -212,7 +212,7 @@ class WorkerLauncher:
             return
         memory = self._memory.workers.get(uid)
         if record.stage is RecordStage.REFUSED:
-            self._roster.repeat(uid)
+            self._pod_workers.repeat(uid)
         elif memory is not None and memory.status is not None:
             told = PodStatusIs(pod=record.pod, status=memory.status, is_finished=True)
             self._ports.statuses.tell(told)

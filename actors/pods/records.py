@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from files.record_keeper import KeepRecords, RecordKeeperMessage, RecordsAre, record_key
 from files.records import RecordForm, decoded, encoded
-from manifests.container_resources import resources_of
+from manifests.requests import resources_of
 from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pod_runtime import ProbeVerdict
 from messages.pods import JsonObject, Pod, PodUid

@@ -45,7 +45,7 @@ class GroupTurns:
 
 
 @dataclass(slots=True)
-class RolloutLedger:
+class RolloutTurns:
     """All groups in which somebody has a turn. ``granted`` collects who is to be told."""
 
     groups: dict[RolloutGroup, GroupTurns] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class RolloutLedger:
 class RolloutMemory:
     """What outlives a life of the keeper of rollouts."""
 
-    ledger: RolloutLedger = field(default_factory=RolloutLedger)
+    turns: RolloutTurns = field(default_factory=RolloutTurns)
     counts: Counter[tuple[ChangeAction, HookResult]] = field(default_factory=Counter)
 
 
@@ -135,8 +135,8 @@ class RolloutKeeper(PooledActor[RolloutMessage]):
     @override
     def started(self) -> None:
         self._turns_are_late = self.alarm(self._end_late_turns)
-        ledger = self._memory.ledger
-        ledger.granted = ledger.holders()
+        turns = self._memory.turns
+        turns.granted = turns.holders()
         self._tell_granted()
 
     @override
@@ -144,28 +144,28 @@ class RolloutKeeper(PooledActor[RolloutMessage]):
         memory, now = self._memory, self.clock.monotonic()
         match message:
             case WantRollout():
-                memory.ledger.want(message, now)
+                memory.turns.want(message, now)
             case ReturnRollout():
-                memory.ledger.give_back(message, now)
+                memory.turns.give_back(message, now)
             case ChangeHookEnded(action=action, result=result):
                 memory.counts[action, result] += 1
             case DescribeChangeHooks(reply_to=reply_to):
-                counts, waiting = dict(memory.counts), memory.ledger.waiting()
+                counts, waiting = dict(memory.counts), memory.turns.waiting()
                 reply_to.tell(ChangeHooksDescribed(counts=counts, waiting=waiting))
             case _:
                 assert_never(message)
         self._tell_granted()
 
     def _tell_granted(self) -> None:
-        ledger = self._memory.ledger
-        granted, ledger.granted = ledger.granted, []
+        turns = self._memory.turns
+        granted, turns.granted = turns.granted, []
         for each in granted:
             told = RolloutGranted(group=each.group, pod=each.pod, container=each.container)
             each.reply_to.tell(told)
-        self._turns_are_late.at(ledger.next_due(LONGEST_TURN))
+        self._turns_are_late.at(turns.next_due(LONGEST_TURN))
 
     def _end_late_turns(self) -> None:
-        for late in self._memory.ledger.overdue(self.clock.monotonic(), LONGEST_TURN):
+        for late in self._memory.turns.overdue(self.clock.monotonic(), LONGEST_TURN):
             self._say_late(late)
         self._tell_granted()
 

@@ -11,7 +11,7 @@ place of the loop.
 - ``exchanges`` and ``grpc_exchanges`` are what is said over a connection: pure, and without sockets. They
   are made of ``http_requests`` and ``http_answers``, and of ``http2_frames`` and the heads of ``hpack``.
 - ``connections`` is one attempt over a socket, ``attempts`` all of them; ``names`` looks host names up.
-- ``agenda`` says what is due when, ``watched`` is what is kept of each probe, and what an answer changes
+- ``tick_queue`` says what is due when, ``watched`` is what is kept of each probe, and what an answer changes
   in it. ``command_turns`` says whose command may run.
 - ``engine`` is one turn of the loop, ``loop`` its thread, ``loop_commands`` what it is told and ``news``
   what it tells.

@@ -14,7 +14,6 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from actors.probes.agenda import TickAgenda
 from actors.probes.connections import (
     EVENTS,
     HTTP2,
@@ -23,11 +22,12 @@ from actors.probes.connections import (
     Progress,
     UnreachableTarget,
 )
+from actors.probes.event_fd import EventFd
 from actors.probes.exchanges import HttpExchange, LeadsTo, ProbeExchange
 from actors.probes.http_requests import HttpPage, UnusableLocationError, led_to
 from actors.probes.names import HostAddresses, HostNames
 from actors.probes.preparing import PreparedProbe, address_of, exchange_of, family_of
-from actors.probes.wake_up import Bell
+from actors.probes.tick_queue import TickQueue
 from actors.probes.watched import WatchedProbe
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
@@ -70,19 +70,19 @@ class Attempts:
     def __init__(
         self,
         ended: Ended,
-        bell: Bell,
+        event_fd: EventFd,
         names: HostNames,
         connect: Connect = ProbeConnection,
     ) -> None:
-        """``ended`` is called once for each ``begin``, unless that is given up. ``bell`` ends waiting."""  # noqa: D401
+        """``ended`` is called once for each ``begin``, unless that is given up. ``event_fd`` ends waiting."""  # noqa: D401
         self._ended = ended
-        self._bell = bell
+        self._event_fd = event_fd
         self._make_connection = connect
         self._epoll = select.epoll()
-        self._epoll.register(bell.fd, select.EPOLLIN)
+        self._epoll.register(event_fd.fd, select.EPOLLIN)
         self._by_fd: dict[int, Attempt] = {}
         self._in_progress: dict[WatchedProbe, Attempt] = {}
-        self._deadlines: TickAgenda[Attempt] = TickAgenda()
+        self._deadlines: TickQueue[Attempt] = TickQueue()
         self._names = names
         self._waiting: dict[str, list[Attempt]] = {}
         """Attempts whose host is being looked up."""
@@ -176,7 +176,7 @@ class Attempts:
     # --- going on --------------------------------------------------------------------------------------
 
     def poll(self, wait: float | None) -> list[tuple[int, int]]:
-        """Wait until a socket has something, the bell rings, or ``wait`` seconds are over."""
+        """Wait until a socket has something, the descriptor is signalled, or ``wait`` seconds are over."""
         return self._epoll.poll(wait, MOST_EVENTS)
 
     def proceed(self, events: list[tuple[int, int]], now: Seconds) -> None:
@@ -185,8 +185,8 @@ class Attempts:
             attempt = self._by_fd.get(fd)
             if attempt is not None:
                 self._guarded(attempt, partial(self._continue, attempt, mask))
-            elif fd == self._bell.fd:
-                self._bell.heard()
+            elif fd == self._event_fd.fd:
+                self._event_fd.clear()
         for host, found in self._names.take(now):
             for attempt in self._waiting.pop(host, ()):
                 if self._in_progress.get(attempt.watched) is attempt:

@@ -12,14 +12,14 @@ from typing import Final, assert_never
 
 import structlog
 
-from actors.probes.agenda import TICK, TickAgenda, TickRoom, first_due, next_due
 from actors.probes.attempts import Attempts
+from actors.probes.event_fd import EventFd
 from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
 from actors.probes.names import HostNames
 from actors.probes.news import ExecIsDue, ProbeFact
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe, prepare
 from actors.probes.thresholds import begin
-from actors.probes.wake_up import Bell
+from actors.probes.tick_queue import TICK, TickQueue, TickRoom, first_due, next_due
 from actors.probes.watched import LATE_AFTER, ProbeMemory, WatchedProbe, count
 from manifests.handlers import ExecAction
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
@@ -52,12 +52,12 @@ class ProbeEngine:
         self._memory = memory
         self._edges = edges
         self._clock = edges.clock
-        self._bell = Bell()
+        self._event_fd = EventFd()
         self._commands: deque[ProbeCommand] = deque()
-        self._dues: TickAgenda[WatchedProbe] = TickAgenda()
+        self._dues: TickQueue[WatchedProbe] = TickQueue()
         self._tls_room = TickRoom(MOST_TLS_BEGUN)
-        names = HostNames(self._bell.ring, edges.names, edges.look_up)
-        self._attempts = Attempts(self._ended, self._bell, names, edges.connect)
+        names = HostNames(self._event_fd.signal, edges.names, edges.look_up)
+        self._attempts = Attempts(self._ended, self._event_fd, names, edges.connect)
         self._facts: list[ProbeFact] = []
         self._now = self._clock.monotonic()
         memory.owner = self
@@ -71,11 +71,11 @@ class ProbeEngine:
     def call(self, command: ProbeCommand) -> None:
         """Carry ``command`` out in the next turn."""
         self._commands.append(command)
-        self._bell.ring()
+        self._event_fd.signal()
 
     def wake(self) -> None:
         """End the wait of the turn in progress."""
-        self._bell.ring()
+        self._event_fd.signal()
 
     def _take_over(self) -> None:
         """Go on with what the memory has, in the first turn: before, an earlier engine may be in its last."""

@@ -9,7 +9,6 @@ from typing import Final, assert_never
 
 from typing_extensions import override
 
-from actors.probes.ledger import PodProbes
 from actors.probes.orders import (
     ProbeKeeperMessage,
     ProberIsUp,
@@ -17,6 +16,7 @@ from actors.probes.orders import (
     ProbeWanted,
     prober_key,
 )
+from actors.probes.pod_probes import PodProbes
 from actors.probes.prober import Prober, ProberMemory, ProberPorts
 from actors.probes.watching import DropProbe, FollowProbes, OnlyProbes, ProbesBegan, ProbesToRun
 from kernel import Address, DynamicMessage, PooledActor, Port, StartChild, StopChild, isolated

@@ -14,9 +14,9 @@ import structlog
 from typing_extensions import override
 
 from actors.probes.engine import ProbeEngine
+from actors.probes.event_fd import EventFd
 from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
 from actors.probes.specs import ProbeSpec
-from actors.probes.wake_up import Bell
 from actors.probes.watched import Lateness, ProbeFigures, ProbeMemory, ProbeTarget
 from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
@@ -167,11 +167,11 @@ class ProbeThread:
     """One thread, which gives each loop its turns. It runs from construction until ``close``."""
 
     def __init__(self) -> None:
-        self._bell = Bell()
+        self._event_fd = EventFd()
         self._orders: deque[Callable[[], None]] = deque()
         self._is_closing = False
         self._poll = select.epoll()
-        self._poll.register(self._bell.fd, select.EPOLLIN)
+        self._poll.register(self._event_fd.fd, select.EPOLLIN)
         self._loops: dict[ProbeLoop, int] = {}
         """Each with its descriptor. Only the thread touches it."""
         threading.Thread(target=self._run, name="probes", daemon=True).start()
@@ -187,11 +187,11 @@ class ProbeThread:
     def close(self) -> None:
         """End the thread, which does not take long. Does not wait for it."""
         self._is_closing = True
-        self._bell.ring()
+        self._event_fd.signal()
 
     def _order(self, order: Callable[[], None]) -> None:
         self._orders.append(order)
-        self._bell.ring()
+        self._event_fd.signal()
 
     def _run(self) -> None:
         while not self._is_closing:
@@ -209,8 +209,8 @@ class ProbeThread:
         """Wait until some loop has something to do, and let it."""
         waits = [wait for each in self._loops if (wait := each.wait()) is not None]
         ready = {fd for fd, _ in self._poll.poll(min(waits, default=None))}
-        if self._bell.fd in ready:
-            self._bell.heard()
+        if self._event_fd.fd in ready:
+            self._event_fd.clear()
         while self._orders:
             self._orders.popleft()()
         for loop, fd in tuple(self._loops.items()):

@@ -174,7 +174,7 @@ class Prober(PooledActor[ProberMessage]):
     def _log_change(
         self, wanted: ProbeWanted, result: ProbeResult, remark: ProbeRemark | None
     ) -> None:
-        said = standing(self._key.kind, result)
+        said = log_line(self._key.kind, result)
         self._log(wanted, said, remark.outcome.text if remark is not None else "")
 
     def _log_doubt(self, wanted: ProbeWanted, outcome: ProbeOutcome) -> None:
@@ -184,7 +184,7 @@ class Prober(PooledActor[ProberMessage]):
             self._memory.is_unknown = is_unknown
             self._log(wanted, doubt(is_unknown=is_unknown), outcome.text)
 
-    def _log(self, wanted: ProbeWanted, said: Standing, reason: str) -> None:
+    def _log(self, wanted: ProbeWanted, said: ProbeLogLine, reason: str) -> None:
         emit = _log.debug
         if self._ports.logs_changes:
             emit = _log.warning if said.is_bad else _log.info
@@ -200,7 +200,7 @@ class Prober(PooledActor[ProberMessage]):
 # --- what people are told, in a kubelet's words ----------------------------------------------------
 
 
-class Standing(NamedTuple):
+class ProbeLogLine(NamedTuple):
     """What counts, for the log."""
 
     line: str
@@ -221,29 +221,29 @@ def event_of(pod: Pod, key: ProbeKey, outcome: ProbeOutcome) -> PostEvent | None
     )
 
 
-def standing(kind: ProbeKind, result: ProbeResult) -> Standing:
+def log_line(kind: ProbeKind, result: ProbeResult) -> ProbeLogLine:
     """Return what the log says when ``result`` counts of a probe from now on."""
     is_bad = result is ProbeResult.FAILURE
     match kind:
         case ProbeKind.LIVENESS:
-            return Standing(
+            return ProbeLogLine(
                 "a container is not alive" if is_bad else "a container is alive", is_bad
             )
         case ProbeKind.READINESS:
-            return Standing(
+            return ProbeLogLine(
                 "a container is not ready" if is_bad else "a container is ready", is_bad
             )
         case ProbeKind.STARTUP:
-            return Standing(
+            return ProbeLogLine(
                 "a container did not start" if is_bad else "a container started", is_bad
             )
 
 
-def doubt(*, is_unknown: bool) -> Standing:
+def doubt(*, is_unknown: bool) -> ProbeLogLine:
     """Return what the log says when a probe begins to count neither way, or counts again."""
     if is_unknown:
-        return Standing("a probe cannot be carried out, and counts neither way", is_bad=True)
-    return Standing("a probe counts again", is_bad=False)
+        return ProbeLogLine("a probe cannot be carried out, and counts neither way", is_bad=True)
+    return ProbeLogLine("a probe counts again", is_bad=False)
 
 
 def _field_path(pod: Pod, container: str) -> str:

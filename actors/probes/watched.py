@@ -58,7 +58,7 @@ class WatchedProbe:
     due: Seconds = Seconds(0.0)
     """When the next attempt should begin, or the last one should have begun; monotonic."""
     tick: int = 0
-    """Under which it is in the agenda."""
+    """Under which it is in the tick_queue."""
     began: Seconds = Seconds(0.0)
     """When the attempt in progress began; monotonic."""
     is_asked: bool = False

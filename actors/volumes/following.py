@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
+from actors.volumes.events import NO_TOKENS
 from actors.volumes.keeper_parts import VolumeKeeperMemory, VolumeKeeperPorts
 from actors.volumes.kept_volumes import KeptVolume, VolumesOfPod
 from actors.volumes.looks import DueTimes
-from actors.volumes.sayings import NO_TOKENS
 from actors.volumes.shown_objects import ShownObject, ShownObjects, Told
 from kernel import Alarm, Clock, LevelIs, Unset
 from messages.objects import (

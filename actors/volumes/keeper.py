@@ -10,6 +10,7 @@ import structlog
 from typing_extensions import override
 
 from actors.volumes.described import volumes_described
+from actors.volumes.events import VolumeEvents
 from actors.volumes.following import NewsOfVolumes, ObjectsOfVolumes, TokensOfVolumes
 from actors.volumes.keeper_parts import (
     VOLUME_KEEPER,
@@ -35,7 +36,6 @@ from actors.volumes.looks import DueTimes, HangingJobs, LostFiles
 from actors.volumes.making.jobs import VolumeJob, VolumeOutcome, VolumesLeftBehind, VolumesLookedAt
 from actors.volumes.plan import VolumeStep, VolumeWaits, next_step, volume_now
 from actors.volumes.releases import VolumeReleases
-from actors.volumes.sayings import VolumeSayings
 from actors.volumes.work import VolumeWork
 from kernel import LevelIs, PooledActor
 from messages.objects import HeldObject, ObjectId
@@ -83,8 +83,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
     def __init__(self, ports: VolumeKeeperPorts, memory: VolumeKeeperMemory) -> None:
         self._ports = ports
         self._memory = memory
-        self._sayings = VolumeSayings(ports, memory.notices)
-        self._work = VolumeWork(ports, memory, self._sayings)
+        self._volume_events = VolumeEvents(ports, memory.notices)
+        self._work = VolumeWork(ports, memory, self._volume_events)
         self._following = ObjectsOfVolumes(ports, memory.objects, lambda: self.clock, self._look_at)
         self._news = NewsOfVolumes(memory, self._following)
         self._times = DueTimes(lambda: self.clock, self.after)
@@ -181,7 +181,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         self._tokens.want(pod, kept)
         self._following.take(pod, shown, kept.objects)
         for name, volume in kept.volumes.items():
-            self._sayings.say(pod, name, volume)
+            self._volume_events.say(pod, name, volume)
         kept.pod = pod
 
     # --- what is done ----------------------------------------------------------------------------------
@@ -300,5 +300,5 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             _log.warning("a job about volumes hangs", uid=whose.uid, volume=whose.volume)
             return
         volume.trouble = VolumeTrouble(message="the file system does not answer")
-        self._sayings.say(kept.pod, whose.volume, volume)
+        self._volume_events.say(kept.pod, whose.volume, volume)
         self._go_on(whose.uid)

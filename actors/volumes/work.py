@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from actors.volumes.content.making import VolumeSituation
+from actors.volumes.events import VolumeEvents
 from actors.volumes.keeper_parts import (
     ALL_VOLUMES,
     NO_POD,
@@ -32,7 +33,6 @@ from actors.volumes.making.jobs import (
     VolumeMade,
     VolumeOutcome,
 )
-from actors.volumes.sayings import VolumeSayings
 from manifests.references.identity import object_of
 from manifests.references.pods import volume_references
 from messages.objects import ObjectId
@@ -48,11 +48,11 @@ class VolumeWork:
     """Starts and ends jobs, for one life of the keeper."""
 
     def __init__(
-        self, ports: VolumeKeeperPorts, memory: VolumeKeeperMemory, sayings: VolumeSayings
+        self, ports: VolumeKeeperPorts, memory: VolumeKeeperMemory, volume_events: VolumeEvents
     ) -> None:
         self._ports = ports
         self._memory = memory
-        self._sayings = sayings
+        self._volume_events = volume_events
 
     # --- beginning -------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class VolumeWork:
             case VolumeJobFailure(message=message):
                 volume.tried_at = now
                 self._fail(volume, message)
-                self._sayings.say(pod, name, volume)
+                self._volume_events.say(pod, name, volume)
             case _:
                 pass  # old files are gone, or the next write removes them
         volume.job, volume.job_shows = None, NO_VERSIONS  # the last, so that no crash leaves a half
@@ -196,8 +196,8 @@ class VolumeWork:
         )
         quietly = made.is_missing and made.is_there and is_unread
         has_line = made.is_missing and self._lacks_object(pod, volume)
-        self._sayings.say(pod, name, volume, quietly=quietly, has_line=has_line)
-        self._sayings.note(pod, name, made.notes)
+        self._volume_events.say(pod, name, volume, quietly=quietly, has_line=has_line)
+        self._volume_events.note(pod, name, made.notes)
 
     def _lacks_object(self, pod: Pod, volume: KeptVolume) -> bool:
         """Return whether an object that has to be there is not, or cannot be read."""

@@ -5,7 +5,6 @@ From the bottom:
 - ``rules``: every number that the streams go by.
 - ``next_round``: which round follows the last one, and when (pure).
 - ``queries`` and ``parsing``: how to ask for lists and watches, and how to read the answers.
-- ``wake_up``: interrupts what a task waits for.
 - ``failures``: which watches fail at present, and why.
 - ``memory``: what outlives a crash of the actor.
 - ``shared_credentials``: reads the credentials once for all watches.

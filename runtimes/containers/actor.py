@@ -42,15 +42,20 @@ from runtimes.containers.calls import ContainerCalls, ContainerSignals, SignalRe
 from runtimes.containers.commands import note_forget, note_run, note_stop
 from runtimes.containers.contents import Contents, in_order
 from runtimes.containers.driver import PodDriver
+from runtimes.containers.event_texts import (
+    is_trouble,
+    start_in_public,
+    when_answered,
+    when_hook_ended,
+)
 from runtimes.containers.hook_calls import HookCalls, note_end
 from runtimes.containers.images import is_still_missing
 from runtimes.containers.learning import learn, take_contents
 from runtimes.containers.observing import container_states, runtime_pods
+from runtimes.containers.pod_reporter import PodReporter
 from runtimes.containers.pod_turns import DuePods, PodsToExamine
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
-from runtimes.containers.sayings import is_trouble, start_in_public, when_answered, when_hook_ended
 from runtimes.containers.situation import Limits
-from runtimes.containers.telling import PodTeller
 from runtimes.lifecycle_hooks.messages import HookEnded, HooksMessage
 
 ContainersRuntimeMessage: TypeAlias = PodRuntimeMessage | RuntimeAnswered | RuntimeFact | HookEnded
@@ -134,7 +139,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._driver = PodDriver(
             memory,
             self._calls,
-            PodTeller(self._events, self._level),
+            PodReporter(self._events, self._level),
             self._due,
             HookCalls(self._hooks, self._address),
             Limits(longest_backoff=options.longest_backoff),
@@ -211,9 +216,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         container = note_end(record, ended) if record is not None else None
         if record is None or container is None:
             return
-        teller = self._driver.teller
-        teller.say_hook(record, container, ended.ref.kind, "hook ended")
-        teller.say(record, when_hook_ended(ended), container)
+        reporter = self._driver.reporter
+        reporter.say_hook(record, container, ended.ref.kind, "hook ended")
+        reporter.say(record, when_hook_ended(ended), container)
         self._examine(record, self._moment())
 
     def _learn(
@@ -234,12 +239,12 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         is_known = is_still_missing(notes, step.request, outcome)
         learn(record, step, outcome, moment.monotonic, self._options.longest_backoff)
         self._memory.counts.note(step, outcome, record.shape, record.notes)
-        teller = self._driver.teller
-        if (teller.is_heard or is_trouble(outcome)) and not is_known:
+        reporter = self._driver.reporter
+        if (reporter.is_heard or is_trouble(outcome)) and not is_known:
             took = Seconds(moment.monotonic - call.sent_at)
-            sayings = when_answered(step, outcome, took, container)
-            teller.say(record, sayings, step.target)
-        teller.say_exits(record, before)
+            texts = when_answered(step, outcome, took, container)
+            reporter.say(record, texts, step.target)
+        reporter.say_exits(record, before)
 
     def _take_fact(self, fact: RuntimeFact) -> None:
         match fact:
@@ -294,7 +299,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     def _take_contents(self, record: RuntimeRecord, contents: Contents) -> None:
         before = record.contents
         take_contents(record, contents)
-        self._driver.teller.say_exits(record, before)
+        self._driver.reporter.say_exits(record, before)
 
     # --- what is asked ---------------------------------------------------------------------------------
 

@@ -15,16 +15,16 @@ from messages.units import Instant, Seconds
 from runtimes.containers.calls import ContainerCalls, is_start
 from runtimes.containers.contents import is_stopped, newest_instances
 from runtimes.containers.crash_backoff import forgive, note_restart
+from runtimes.containers.event_texts import when_hook_called, when_sent
 from runtimes.containers.hook_calls import HookCalls, note_start
 from runtimes.containers.learning import note_exits
 from runtimes.containers.plan import plan, plan_removal, plan_stop
+from runtimes.containers.pod_reporter import NETWORK_NOT_READY, PodReporter
 from runtimes.containers.pod_turns import DuePods
 from runtimes.containers.record import RuntimeMemory, RuntimeRecord, Wanted
-from runtimes.containers.sayings import when_hook_called, when_sent
 from runtimes.containers.shape import PodShape, restored_shape, shape_of
 from runtimes.containers.situation import HookStep, Limits, Plan, PodSituation, Step
 from runtimes.containers.stopping import is_being_changed
-from runtimes.containers.telling import NETWORK_NOT_READY, PodTeller
 
 _NO_POD: Final = Pod.of({})
 _NO_SHAPE: Final[PodShape] = shape_of(_NO_POD)
@@ -37,7 +37,7 @@ class PodDriver:
 
     memory: RuntimeMemory
     calls: ContainerCalls
-    teller: PodTeller
+    reporter: PodReporter
     due: DuePods
     hooks: HookCalls
     limits: Limits
@@ -51,7 +51,7 @@ class PodDriver:
         """Bring a pod a step further, as far as anything is known of it."""
         if self.away:
             trouble = PodTrouble(reason="RuntimeIsAway", message=self.away)
-            self.teller.tell_trouble(record, trouble)
+            self.reporter.tell_trouble(record, trouble)
         elif record.is_in_doubt:
             self._shorten_stops(record, moment.monotonic)
             self._look(record, moment.monotonic)
@@ -111,7 +111,7 @@ class PodDriver:
         if record.wanted is Wanted.FORGET and record.obeyed == record.mark:
             self._forget(record)
             return
-        self.teller.tell(record, decided.waits, self._troubles(record, decided), now)
+        self.reporter.tell(record, decided.waits, self._troubles(record, decided), now)
         times = [time for time in (due, record.tell_by) if time is not None]
         self.due.set(record, min(times, default=None))
 
@@ -169,16 +169,16 @@ class PodDriver:
         if isinstance(step.request, StopContainer):
             record.note_stop(step.request, now)
         self.calls.send(record, step, now)
-        sayings = when_sent(step)
-        if sayings:
-            self.teller.say(record, sayings, step.target)
+        texts = when_sent(step)
+        if texts:
+            self.reporter.say(record, texts, step.target)
 
     def _make_hook(self, record: RuntimeRecord, step: HookStep, now: Seconds) -> None:
         if step.replaces:
             record.notes_of(step.target).replaced_id = step.replaces
         if self.hooks.send(record, step, now):
-            self.teller.say(record, when_hook_called(step), step.target)
-            self.teller.say_hook(record, step.target, step.kind, "hook begins")
+            self.reporter.say(record, when_hook_called(step), step.target)
+            self.reporter.say_hook(record, step.target, step.kind, "hook begins")
 
     def _await_room(self, record: RuntimeRecord) -> None:
         if record.uid not in self._is_waiting:

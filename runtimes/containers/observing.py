@@ -26,8 +26,8 @@ from runtimes.containers.contents import (
     last_instances,
     newest_instances,
 )
+from runtimes.containers.event_texts import in_public
 from runtimes.containers.record import RuntimeRecord
-from runtimes.containers.sayings import in_public
 from runtimes.containers.shape import ContainerPart, PodShape, written_grace
 from runtimes.containers.situation import CREATING, INITIALIZING
 

@@ -29,7 +29,7 @@ class Step(NamedTuple):
     in flight for each target."""
     request: RuntimeRequest
     why: str = ""
-    """For people: why it is made, if that is worth saying."""
+    """For people: why it is made, if that is worth text."""
     replaces: str = ""
     """The instance that another one is to run in the place of, whatever its restart policy says."""
 

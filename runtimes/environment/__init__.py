@@ -1,8 +1,7 @@
 """What a container is started with besides its image: variables, command and arguments. Pure.
 
 ``assembling`` makes all of it, as a kubelet does. ``objects`` says what it needs of Secrets and ConfigMaps,
-``pod_fields`` what fields of the pod tell, ``service_variables`` where the Services are, and ``expansion``
-what ``$(NAME)`` becomes.
+``expansion`` what ``$(NAME)`` becomes.
 
 Values are confidential. Only ``Environment.variables``, ``command`` and ``args`` hold them: no ``repr``, no
 sentence and no event does.

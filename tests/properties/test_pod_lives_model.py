@@ -275,7 +275,7 @@ class PodLivesModel(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def the_node_ends_a_pod(self, data: st.DataObject) -> None:
-        records = self.lives.memory.roster.records  # not asked for: the keeper may be down
+        records = self.lives.memory.pod_workers.records  # not asked for: the keeper may be down
         known = [
             pod
             for pod in self._wanted()

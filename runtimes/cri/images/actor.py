@@ -18,9 +18,7 @@ from messages.images import DescribeImages
 from messages.units import Seconds
 from runtimes.cri.hands import hands
 from runtimes.cri.images.collecting import Collected, ImageCollector
-from runtimes.cri.images.node_credentials import NodeKeyring
-from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions
-from runtimes.cri.images.protocol import (
+from runtimes.cri.images.messages import (
     IMAGE_RECORDS,
     GarbageCollection,
     ImageKeeperMessage,
@@ -31,6 +29,8 @@ from runtimes.cri.images.protocol import (
     RecordReading,
     RecordWriting,
 )
+from runtimes.cri.images.node_credentials import NodeKeyring
+from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions
 from runtimes.cri.images.pull_queue import PullOrder
 from runtimes.cri.images.pull_records import PullRecords
 from runtimes.cri.images.pulling import UNCERTAIN, ImagePuller, PullHelp, answer

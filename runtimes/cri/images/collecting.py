@@ -23,8 +23,8 @@ from runtimes.cri.images.garbage import (
     sandbox_image,
     too_old,
 )
+from runtimes.cri.images.messages import GarbageCollection, ImageMemory, ImagePorts, RecordWriting
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
-from runtimes.cri.images.protocol import GarbageCollection, ImageMemory, ImagePorts, RecordWriting
 from runtimes.cri.images.pulling import BeginWork, message_of
 from runtimes.cri.operations.flow import DiskError, RpcError, call, is_away, on_images
 

@@ -26,9 +26,9 @@ from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.images.keyring import Credential, PullSecrets, pull_secrets
+from runtimes.cri.images.messages import ImageMemory, ImageSearch, ImageWork
 from runtimes.cri.images.node_credentials import NodeKeyring
 from runtimes.cri.images.options import VerificationOptions, VerificationPolicy
-from runtimes.cri.images.protocol import ImageMemory, ImageSearch, ImageWork
 from runtimes.cri.images.pull_queue import PullOrder, PullWaiter
 from runtimes.cri.images.pull_records import PullRecords
 from runtimes.cri.operations.flow import RpcError, call, is_away

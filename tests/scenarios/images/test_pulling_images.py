@@ -13,8 +13,8 @@ from messages.container_runtime import (
     RuntimeFailureKind,
 )
 from messages.units import Seconds
+from runtimes.cri.images.messages import IMAGE_KEEPER
 from runtimes.cri.images.options import PullOptions, parallel_pulls
-from runtimes.cri.images.protocol import IMAGE_KEEPER
 from tests.support.images.image_stage import (
     ImageStage,
     image_id,

@@ -9,8 +9,8 @@ from kernel import Port
 from messages.images import DescribeImages, ImagesDescribed
 from messages.units import Seconds
 from runtimes.cri.images.garbage import DiskSpace, sandbox_image
+from runtimes.cri.images.messages import IMAGE_KEEPER, ImageKeeperMessage
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
-from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageKeeperMessage
 from tests.support.images.image_service import full, id_of
 from tests.support.images.image_stage import ImageStage, image_id, image_stage
 

@@ -18,13 +18,13 @@ from messages.container_runtime import FindImage
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import Pod
 from runtimes.cri.images.keyring import Credential, RegistryAuth, SecretSource
+from runtimes.cri.images.messages import ImageMemory
 from runtimes.cri.images.options import (
     GarbageOptions,
     ImageOptions,
     VerificationOptions,
     VerificationPolicy,
 )
-from runtimes.cri.images.protocol import ImageMemory
 from runtimes.cri.images.pull_records import MOST_SECRETS, PullRecords
 from tests.support.images.image_stage import (
     ImageStage,

@@ -375,7 +375,7 @@ def test_pods_of_a_group_restart_one_at_a_time(stage: HookStage) -> None:
         assert restarts(stage) == []
         stage.lives.becomes_ready(named(started))
     assert sorted(order) == ["start a/main#1", "start b/main#1", "start c/main#1"]
-    assert stage.lives.rollouts.ledger.groups == {}
+    assert stage.lives.rollouts.turns.groups == {}
 
 
 def test_pods_of_another_group_wait_for_nobody(stage: HookStage) -> None:

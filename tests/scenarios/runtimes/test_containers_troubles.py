@@ -28,7 +28,7 @@ from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import NO_MARK, ContainerState, Mark, ProbeVerdict, RunPod, SandboxState
 from messages.pods import CONTAINER_DIGESTS, Pod, PodPhase
 from runtimes.containers.actor import POD_RUNTIME
-from runtimes.containers.sayings import WITHHELD
+from runtimes.containers.event_texts import WITHHELD
 from stores.statuses.phase import phase_of
 from tests.support.builders import make_pod
 from tests.support.manifests.manifest_text import GOOD, decoded, edited

@@ -45,8 +45,8 @@ from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.images.actor import ImageKeeper
+from runtimes.cri.images.messages import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
-from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.flow import Disk

@@ -23,7 +23,7 @@ from messages.container_runtime import (
 )
 from messages.pods import Pod
 from runtimes.cri.disk_lanes import disk_lanes
-from runtimes.cri.images.protocol import IMAGE_KEEPER
+from runtimes.cri.images.messages import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from tests.support.cri.cri_stage import CriParts

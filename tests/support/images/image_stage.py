@@ -25,8 +25,8 @@ from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.garbage import DiskSpace
+from runtimes.cri.images.messages import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions, PullOptions
-from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
 from tests.support.builders import make_pod
 from tests.support.images.image_service import ImageService
 from tests.support.kernel.hand_lanes import HandLanes

@@ -18,8 +18,8 @@ from messages.objects import ObjectId, ObjectValue
 from messages.pods import Pod
 from runtimes.cri.disk_lanes import disk_lanes
 from runtimes.cri.images.actor import ImageKeeper
+from runtimes.cri.images.messages import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.images.options import ImageOptions
-from runtimes.cri.images.protocol import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from tests.support.images.image_stage import pod_with
 from tests.support.kernel.probe import Probe

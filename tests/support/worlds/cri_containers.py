@@ -14,7 +14,7 @@ from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.containers.actor import POD_RUNTIME, ContainersRuntime
 from runtimes.containers.record import RuntimeMemory
-from runtimes.cri.images.protocol import IMAGE_KEEPER
+from runtimes.cri.images.messages import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.crash_matrix import Outcome, StoryRun, World

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from actors.pods.roster import MOST_LISTINGS
+from actors.pods.pod_workers import MOST_LISTINGS
 from messages.pod_lives import PodLife
 from messages.pod_runtime import RuntimePod
 from messages.pods import FILE, Pod, PodUid
 from tests.support.builders import make_pod
-from tests.unit.actors.test_pod_roster import Rostering, started
+from tests.unit.actors.test_pod_workers import Rostering, started
 
 LISTED = frozenset({FILE})
 
@@ -36,13 +36,13 @@ class Handover(Rostering):
     def __init__(self, *names: str) -> None:
         super().__init__()
         for name in names:
-            self.roster.note_runtime_pod(left(name))
-            self.roster.list_pod(new(name))
+            self.pod_workers.note_runtime_pod(left(name))
+            self.pod_workers.list_pod(new(name))
 
     def sweeps(self) -> list[str]:
         """Stop what may be stopped, and return the UIDs whose workers are started for it."""
-        for uid in tuple(self.roster.orphans(LISTED)):
-            self.roster.stop_orphan(uid)
+        for uid in tuple(self.pod_workers.orphans(LISTED)):
+            self.pod_workers.stop_orphan(uid)
         return started(self.effects())
 
     def ends(self, name: str) -> list[str]:
@@ -53,8 +53,8 @@ class Handover(Rostering):
     def lists(self, *found: RuntimePod) -> None:
         """Have the runtime list."""
         for each in found:
-            self.roster.note_runtime_pod(each)
-        self.roster.note_listing()
+            self.pod_workers.note_runtime_pod(each)
+        self.pod_workers.note_listing()
 
 
 def runs(name: str, containers: int = 1) -> RuntimePod:
@@ -72,7 +72,10 @@ def runs(name: str, containers: int = 1) -> RuntimePod:
 
 def test_the_next_one_is_stopped_when_the_one_before_runs_again() -> None:
     play = Handover("etcd", "web")
-    assert play.roster.replaced(play.roster.orphans(LISTED)) == ["default/etcd", "default/web"]
+    assert play.pod_workers.replaced(play.pod_workers.orphans(LISTED)) == [
+        "default/etcd",
+        "default/web",
+    ]
     assert play.sweeps() == ["k-etcd"]
     assert play.sweeps() == []
     play.lists(left("etcd"), left("web"))
@@ -80,22 +83,22 @@ def test_the_next_one_is_stopped_when_the_one_before_runs_again() -> None:
     assert play.ends("etcd") == ["n-etcd"]
     play.lists(runs("etcd", containers=0), left("web"))
     assert play.sweeps() == []
-    assert play.roster.is_replacing
+    assert play.pod_workers.is_replacing
     play.lists(runs("etcd"), left("web"))
     assert play.sweeps() == ["k-web"]
     assert play.ends("web") == ["n-web"]
     play.lists(runs("web"))
-    assert not play.roster.is_replacing
+    assert not play.pod_workers.is_replacing
 
 
 def test_it_has_the_grace_of_the_manifest() -> None:
     play = Rostering()
     for name, grace in (("long", 90), ("plain", None), ("none", 0)):
-        play.roster.note_runtime_pod(left(name))
-        play.roster.list_pod(new(name, grace))
+        play.pod_workers.note_runtime_pod(left(name))
+        play.pod_workers.list_pod(new(name, grace))
     graces = []
     for name in ("long", "plain", "none"):
-        play.roster.stop_orphan(PodUid(f"k-{name}"))
+        play.pod_workers.stop_orphan(PodUid(f"k-{name}"))
         graces.append(play.memory.records[PodUid(f"k-{name}")].grace)
         play.memory.replacing = None
     assert graces == [90.0, 30.0, 1.0]
@@ -120,15 +123,15 @@ def test_one_that_ends_or_is_not_listed_any_more_holds_up_nobody() -> None:
     assert play.sweeps() == ["k-web"]
     gone = Handover("gone", "web")
     gone.sweeps()
-    gone.roster.remove_pod(PodUid("n-gone"), FILE)
+    gone.pod_workers.remove_pod(PodUid("n-gone"), FILE)
     gone.ends("gone")
     gone.lists()
-    assert not gone.roster.is_replacing
+    assert not gone.pod_workers.is_replacing
 
 
 def test_pods_that_nobody_takes_the_place_of_wait_for_nobody() -> None:
     play = Handover("etcd", "web")
-    play.roster.note_runtime_pod(left("gone"))
+    play.pod_workers.note_runtime_pod(left("gone"))
     assert set(play.sweeps()) == {"k-etcd", "k-gone"}
     assert play.memory.records[PodUid("k-gone")].grace == 1.0
 
@@ -136,8 +139,8 @@ def test_pods_that_nobody_takes_the_place_of_wait_for_nobody() -> None:
 def test_pods_of_this_agent_that_were_edited_meanwhile_are_replaced_all_at_once() -> None:
     play = Rostering()
     for name in ("one", "two"):
-        play.roster.note_runtime_pod(left(name, is_foreign=False))
-        play.roster.list_pod(new(name))
-    for uid in tuple(play.roster.orphans(LISTED)):
-        play.roster.stop_orphan(uid)
+        play.pod_workers.note_runtime_pod(left(name, is_foreign=False))
+        play.pod_workers.list_pod(new(name))
+    for uid in tuple(play.pod_workers.orphans(LISTED)):
+        play.pod_workers.stop_orphan(uid)
     assert started(play.effects()) == ["k-one", "k-two"]

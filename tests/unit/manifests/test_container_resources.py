@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.container_resources import resources_of, with_resources
+from manifests.requests import resources_of, with_resources
 from messages.pods import Pod
 from tests.support.builders import make_pod
 

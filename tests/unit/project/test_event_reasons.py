@@ -14,7 +14,13 @@ ROOMS = ("actors", "agent", "messages", "runtimes")
 REGISTRY = "messages/event_reasons.py"
 CAMEL_CASE = re.compile(r"[A-Z][a-z]*[A-Z]?[A-Za-z]*")
 BY_KEYWORD = {"PostEvent", "PodFailure", "Rejected"}
-BY_PLACE = {"Saying": 1, "ConfigNotice": 0, "never_possible": 1, "_warn": 0, "predicate_failure": 0}
+BY_PLACE = {
+    "EventText": 1,
+    "ConfigNotice": 0,
+    "never_possible": 1,
+    "_warn": 0,
+    "predicate_failure": 0,
+}
 """What is called with the reason of an event at a place of its arguments."""
 ELSEWHERE = {
     "runtimes/provider/notices.py": ("_tell", 2),
@@ -30,9 +36,9 @@ POSTERS = {
     "actors/pods/status_writer.py",
     "actors/probes/prober.py",
     "actors/cluster/service_keeper.py",
-    "actors/volumes/sayings.py",
+    "actors/volumes/events.py",
     "agent/containers.py",
-    "runtimes/containers/telling.py",
+    "runtimes/containers/pod_reporter.py",
     "runtimes/cri/images/collecting.py",
     "runtimes/cri/images/pulling.py",
     "actors/probes/loop_owner.py",

@@ -1,4 +1,4 @@
-"""What can become of one pod on this node: the steps that ``roster.py`` puts together. Pure.
+"""What can become of one pod on this node: the steps that ``pod_workers.py`` puts together. Pure.
 
 A step changes the pod's record, and appends to ``effects`` what is to be done about it.
 """
@@ -18,20 +18,20 @@ from actors.pods.admission import (
 )
 from actors.pods.lifecycle import shorter
 from actors.pods.node_fit import NODE_AFFINITY
-from actors.pods.preemption import PREEMPTED
-from actors.pods.records import KeptPod
-from actors.pods.roster_state import (
+from actors.pods.pod_workers_state import (
     AnswerKiller,
     ForgetStatus,
     PodRecord,
+    PodWorkersMemory,
     PostWarning,
     RecordStage,
-    RosterMemory,
     StartWorker,
     TellRefusal,
     TellWish,
 )
-from manifests.container_resources import ContainerResources, resources_of, with_resources
+from actors.pods.preemption import PREEMPTED
+from actors.pods.records import KeptPod
+from manifests.requests import ContainerResources, resources_of, with_resources
 from messages.pod_lives import KillPod
 from messages.pods import Pod, PodUid
 from messages.statuses import PodFailure
@@ -42,13 +42,13 @@ _RESIZE_EVENTS: Final = {DEFERRED: "ResizeDeferred", INFEASIBLE: "ResizeInfeasib
 _UNBEGUN = frozenset({RecordStage.IN_LINE, RecordStage.AWAITING_NODE, RecordStage.MAKING_ROOM})
 
 
-class RosterSteps:
+class PodWorkersSteps:
     """The steps of single pods, and what one pod's step means for others that wait for it."""
 
     def __init__(
         self,
         admission: Admission,
-        memory: RosterMemory,
+        memory: PodWorkersMemory,
         kept: Callable[[PodUid], KeptPod | None],
     ) -> None:
         """``kept`` returns what an earlier process has kept of a pod."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.probes.agenda import TICK, TickAgenda, TickRoom, first_due, next_due
 from actors.probes.specs import ProbeSpec
+from actors.probes.tick_queue import TICK, TickQueue, TickRoom, first_due, next_due
 from manifests.handlers import TcpSocketAction
 from messages.probes import ProbeKind
 from messages.units import Seconds
@@ -28,37 +28,37 @@ def spec(initial_delay: float = 0.0, period: float = 10.0) -> ProbeSpec:
 def test_nothing_is_due_early_or_more_than_a_tick_late(
     dues: list[Seconds], dropped: list[int], now: Seconds
 ) -> None:
-    agenda: TickAgenda[int] = TickAgenda()
-    ticks = [agenda.add(due, item) for item, due in enumerate(dues)]
+    tick_queue: TickQueue[int] = TickQueue()
+    ticks = [tick_queue.add(due, item) for item, due in enumerate(dues)]
     left = set(range(len(dues))) - set(dropped)
     for item in set(dropped) & set(range(len(dues))):
-        agenda.discard(ticks[item], item)
-    taken = agenda.take_due(now)
+        tick_queue.discard(ticks[item], item)
+    taken = tick_queue.take_due(now)
     assert {item for item in left if dues[item] <= now - 2 * TICK} <= set(taken) <= left
     assert all(dues[item] <= now + 1e-3 for item in taken)
     later = [dues[item] for item in left - set(taken)]
-    following = agenda.next_due()
+    following = tick_queue.next_due()
     assert (following is None) == (not later)
     assert following is None or min(later) <= following + 1e-3
 
 
 def test_what_is_due_comes_in_its_order_and_no_more_than_asked_for() -> None:
-    agenda: TickAgenda[str] = TickAgenda()
+    tick_queue: TickQueue[str] = TickQueue()
     for due, item in ((0.5, "b"), (0.2, "a"), (0.5, "c"), (9.0, "d")):
-        agenda.add(Seconds(due), item)
-    assert agenda.take_due(Seconds(0.1)) == []
-    assert agenda.take_due(Seconds(1.0), most=2) == ["a", "b"]
-    assert agenda.take_due(Seconds(1.0), most=2) == ["c"]
-    assert agenda.next_due() == 9.0
+        tick_queue.add(Seconds(due), item)
+    assert tick_queue.take_due(Seconds(0.1)) == []
+    assert tick_queue.take_due(Seconds(1.0), most=2) == ["a", "b"]
+    assert tick_queue.take_due(Seconds(1.0), most=2) == ["c"]
+    assert tick_queue.next_due() == 9.0
 
 
 def test_what_was_taken_away_is_due_no_more() -> None:
-    agenda: TickAgenda[str] = TickAgenda()
-    tick = agenda.add(Seconds(0.5), "a")
-    agenda.discard(tick, "a")
-    agenda.discard(tick, "a")
-    assert agenda.next_due() is None
-    agenda.discard(tick, "a")
+    tick_queue: TickQueue[str] = TickQueue()
+    tick = tick_queue.add(Seconds(0.5), "a")
+    tick_queue.discard(tick, "a")
+    tick_queue.discard(tick, "a")
+    assert tick_queue.next_due() is None
+    tick_queue.discard(tick, "a")
 
 
 def test_in_each_tick_there_is_room_for_so_many() -> None:

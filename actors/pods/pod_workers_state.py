@@ -158,13 +158,13 @@ class PostWarning:
 
 Launch: TypeAlias = StartWorker | StopWorker
 """What waits while many workers are being started or stopped."""
-RosterEffect: TypeAlias = (
+PodWorkersEffect: TypeAlias = (
     Launch | TellWish | TellRefusal | ForgetStatus | AnswerKiller | PostWarning
 )
 
 
 @dataclass(slots=True)
-class RosterCounts:
+class PodWorkersCounts:
     """Counts since the process began."""
 
     started: int = 0
@@ -215,7 +215,7 @@ class StaticNames:
 
 
 @dataclass(slots=True)
-class RosterMemory:
+class PodWorkersMemory:
     """What outlives a life of the keeper of pods."""
 
     records: dict[PodUid, PodRecord] = field(default_factory=dict)
@@ -242,10 +242,10 @@ class RosterMemory:
     """By a pod that is being stopped for others: these others."""
     deferred: dict[PodUid, None] = field(default_factory=dict)
     """Pods that request more than they have, and may have it once there is room."""
-    counts: RosterCounts = field(default_factory=RosterCounts)
+    counts: PodWorkersCounts = field(default_factory=PodWorkersCounts)
     last_wish: int = 0
     """The number of the last wish about any pod."""
-    effects: deque[RosterEffect] = field(default_factory=deque)
+    effects: deque[PodWorkersEffect] = field(default_factory=deque)
     """What is to be done and may not be done yet: of a pod that is dropped nothing else says it."""
 
 

@@ -21,10 +21,10 @@ from messages.pod_runtime import (
 )
 from messages.units import Seconds
 from runtimes.containers.contents import Contents, instances_in, with_starting
+from runtimes.containers.event_texts import WARNING, EventText, never_ran, when_waiting
 from runtimes.containers.hook_calls import ids_starting
 from runtimes.containers.observing import is_beginning, observed, with_back_offs, with_changes
 from runtimes.containers.record import RuntimeRecord
-from runtimes.containers.sayings import WARNING, Saying, never_ran, when_waiting
 from runtimes.containers.shape import ContainerPart
 
 _FIELDS: Final = {
@@ -42,7 +42,7 @@ all its containers have ended, while its sandbox is being stopped. Mostly nobody
 NETWORK_NOT_READY: Final = "NetworkNotReady"
 
 
-class PodTeller:
+class PodReporter:
     """Tells what has changed of a pod, once for each change.
 
     ``level`` gives that of the lines of the log for each step. Failures are warnings in any case.
@@ -106,19 +106,19 @@ class PodTeller:
         """Whether anybody is told of steps that succeed."""
         return self._events is not None or self._log.is_enabled_for(self._level())
 
-    def say(self, record: RuntimeRecord, sayings: Iterable[Saying], container: str = "") -> None:
+    def say(self, record: RuntimeRecord, texts: Iterable[EventText], container: str = "") -> None:
         """Tell people."""
-        for saying in sayings:
-            self._log_saying(record, saying, container)
+        for text in texts:
+            self._log_text(record, text, container)
             if self._events is not None and record.pod is not None:
                 self._events.tell(
                     PostEvent(
                         regarding=ObjectReference.of_pod(
                             record.pod, _field_path(record, container)
                         ),
-                        type=saying.type,
-                        reason=saying.reason,
-                        message=saying.message,
+                        type=text.type,
+                        reason=text.reason,
+                        message=text.message,
                     )
                 )
 
@@ -156,7 +156,7 @@ class PodTeller:
     def _may_wait(record: RuntimeRecord, now: Seconds) -> bool:
         if record.told is not None and not record.told_beginning:
             return False
-        return PodTeller._waits(record, now)
+        return PodReporter._waits(record, now)
 
     @staticmethod
     def _waits(record: RuntimeRecord, now: Seconds) -> bool:
@@ -178,15 +178,15 @@ class PodTeller:
         said = {each.reason for each in told}
         for each in troubles:
             if each.reason == NETWORK_NOT_READY and each.reason not in said:
-                self.say(record, (Saying(WARNING, each.reason, each.message),))
+                self.say(record, (EventText(WARNING, each.reason, each.message),))
 
-    def _log_saying(self, record: RuntimeRecord, saying: Saying, container: str) -> None:
-        level = logging.WARNING if saying.type is WARNING else self._level()
+    def _log_text(self, record: RuntimeRecord, text: EventText, container: str) -> None:
+        level = logging.WARNING if text.type is WARNING else self._level()
         self._log.log(
             level,
-            saying.message,
+            text.message,
             pod=record.display_name,
-            reason=saying.reason,
+            reason=text.reason,
             **({"container": container} if container else {}),
         )
 

@@ -37,7 +37,7 @@ class TickRoom:
         return self._taken <= self._most
 
 
-class TickAgenda(Generic[Item]):
+class TickQueue(Generic[Item]):
     """Items by the tick in which they are due. In one tick they keep the order in which they came."""
 
     def __init__(self) -> None:

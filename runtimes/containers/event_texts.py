@@ -46,7 +46,7 @@ _NEVER_RAN: Final = frozenset({"ContainerCannotRun", "StartError"})
 """Reasons of containers whose program never began."""
 
 
-class Saying(NamedTuple):
+class EventText(NamedTuple):
     """One thing that people are told."""
 
     type: EventType
@@ -54,53 +54,53 @@ class Saying(NamedTuple):
     message: str
 
 
-Sayings: TypeAlias = tuple[Saying, ...]
+EventTexts: TypeAlias = tuple[EventText, ...]
 
 
-def when_sent(step: Step) -> Sayings:
+def when_sent(step: Step) -> EventTexts:
     """Return what is said when a step is made."""
     match step.request:
         case PullImage():
-            return (Saying(NORMAL, "Pulling", step.why),)
+            return (EventText(NORMAL, "Pulling", step.why),)
         case StopContainer() if step.why:
-            return (Saying(NORMAL, "Killing", step.why),)
+            return (EventText(NORMAL, "Killing", step.why),)
         case RunSandbox() if step.why:
-            return (Saying(NORMAL, "SandboxChanged", step.why),)
+            return (EventText(NORMAL, "SandboxChanged", step.why),)
         case _:
             return ()
 
 
-def when_hook_called(step: HookStep) -> Sayings:
+def when_hook_called(step: HookStep) -> EventTexts:
     """Return what is said when a hook is called: that the container is being stopped, if it is."""
-    return (Saying(NORMAL, "Killing", step.why),) if step.why else ()
+    return (EventText(NORMAL, "Killing", step.why),) if step.why else ()
 
 
-def when_hook_ended(ended: HookEnded) -> Sayings:
+def when_hook_ended(ended: HookEnded) -> EventTexts:
     """Return what is said of the end of a hook."""
     if ended.failure:
         hook = "PostStartHook" if ended.ref.kind is HookKind.POST_START else "PreStopHook"
-        return (Saying(WARNING, f"Failed{hook}", f"{hook} failed: {ended.failure}"),)
-    return (Saying(WARNING, "LifecycleHTTPFallback", ended.remark),) if ended.remark else ()
+        return (EventText(WARNING, f"Failed{hook}", f"{hook} failed: {ended.failure}"),)
+    return (EventText(WARNING, "LifecycleHTTPFallback", ended.remark),) if ended.remark else ()
 
 
 def when_answered(
     step: Step, outcome: RuntimeOutcome, took: Seconds, container: ContainerShape | None
-) -> Sayings:
+) -> EventTexts:
     """Return what is said when a step was carried out, or failed. An outage is said once, not by each pod."""
     if isinstance(outcome, RuntimeFailure):
         return () if outcome.is_away else _when_failed(step, outcome, container)
     match step.request, outcome:
         case StartContainer(), ContainerObserved() if never_ran(outcome):
-            return (Saying(WARNING, "Failed", f"Error: {outcome.message or outcome.reason}"),)
+            return (EventText(WARNING, "Failed", f"Error: {outcome.message or outcome.reason}"),)
         case FindImage(image=image), ImageFound():
             return _when_found(image, outcome, container)
         case PullImage(image=image), ImageFound():
-            return (Saying(NORMAL, "Pulled", _pulled(image, outcome, took)),)
+            return (EventText(NORMAL, "Pulled", _pulled(image, outcome, took)),)
         case CreateContainer(image_id=image_id), ContainerObserved(name=name, image=image):
-            created = Saying(NORMAL, "Created", f"Created container: {name}")
+            created = EventText(NORMAL, "Created", f"Created container: {name}")
             return (created,) if image_id else (_assumed(image), created)
         case StartContainer(), ContainerObserved(name=name):
-            return (Saying(NORMAL, "Started", f"Started container {name}"),)
+            return (EventText(NORMAL, "Started", f"Started container {name}"),)
         case _:
             return ()
 
@@ -112,30 +112,30 @@ def is_trouble(outcome: RuntimeOutcome) -> bool:
     return isinstance(outcome, RuntimeFailure) and not outcome.is_away
 
 
-def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> Sayings:
+def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> EventTexts:
     """Return what is said when a container begins to wait for this reason."""
     match wait.reason:
         case "CrashLoopBackOff":
             whose = f"{name} in pod {pod.name}_{pod.namespace}({pod.uid})"
-            return (Saying(WARNING, "BackOff", f"Back-off restarting failed container {whose}"),)
+            return (EventText(WARNING, "BackOff", f"Back-off restarting failed container {whose}"),)
         case "ImagePullBackOff":
             message = wait.message.partition(": ")[0]
             return (
-                Saying(NORMAL, "BackOff", message),
-                Saying(WARNING, "Failed", "Error: ImagePullBackOff"),
+                EventText(NORMAL, "BackOff", message),
+                EventText(WARNING, "Failed", "Error: ImagePullBackOff"),
             )
         case "CreateContainerConfigError":
-            return (Saying(WARNING, "Failed", f"Error: {wait.message}"),)
+            return (EventText(WARNING, "Failed", f"Error: {wait.message}"),)
         case "InvalidImageName":
             return (
-                Saying(WARNING, "InspectFailed", wait.message),
-                Saying(WARNING, "Failed", "Error: InvalidImageName"),
+                EventText(WARNING, "InspectFailed", wait.message),
+                EventText(WARNING, "Failed", "Error: InvalidImageName"),
             )
         case _:
             return ()
 
 
-def _when_found(image: str, found: ImageFound, container: ContainerShape | None) -> Sayings:
+def _when_found(image: str, found: ImageFound, container: ContainerShape | None) -> EventTexts:
     if found.image_id:
         return (_present(image),)
     if container is not None and container.pull_policy_of(image) == NEVER:
@@ -143,21 +143,23 @@ def _when_found(image: str, found: ImageFound, container: ContainerShape | None)
     return ()
 
 
-def _when_gone(container: ContainerShape | None) -> Sayings:
+def _when_gone(container: ContainerShape | None) -> EventTexts:
     """Return what is said where the image went before its container was made."""
     if container is None or container.pull_policy != NEVER:
         return ()  # it is pulled again
     return _when_never_pulled(never_pulled(container.image))
 
 
-def _when_never_pulled(message: str) -> Sayings:
+def _when_never_pulled(message: str) -> EventTexts:
     return (
-        Saying(WARNING, "ErrImageNeverPull", message),
-        Saying(WARNING, "Failed", "Error: ErrImageNeverPull"),
+        EventText(WARNING, "ErrImageNeverPull", message),
+        EventText(WARNING, "Failed", "Error: ErrImageNeverPull"),
     )
 
 
-def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape | None) -> Sayings:
+def _when_failed(
+    step: Step, failure: RuntimeFailure, container: ContainerShape | None
+) -> EventTexts:
     match step.request:
         case RunSandbox():
             return (_when_no_sandbox(failure),)
@@ -165,41 +167,43 @@ def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape 
             message = f'Failed to pull image "{image}": {failure.message}'
             error = failure.reason or "ErrImagePull"
             return (
-                Saying(WARNING, "Failed", message),
-                Saying(WARNING, "Failed", f"Error: {error}"),
+                EventText(WARNING, "Failed", message),
+                EventText(WARNING, "Failed", f"Error: {error}"),
             )
         case FindImage(image=image):
             message = f'Failed to inspect image "{image}": {failure.message}'
-            return (Saying(WARNING, "InspectFailed", message),)
+            return (EventText(WARNING, "InspectFailed", message),)
         case CreateContainer() if failure.kind is RuntimeFailureKind.IMAGE_MISSING:
             return _when_gone(container)
         case CreateContainer() if failure.kind is RuntimeFailureKind.CONFIG and not failure.reason:
             return ()  # it is said when the container begins to wait for it
         case CreateContainer() | StartContainer():
-            return (Saying(WARNING, "Failed", f"Error: {failure.message}"),)
+            return (EventText(WARNING, "Failed", f"Error: {failure.message}"),)
         case StopContainer() | StopSandbox() | RemoveContainer() | RemoveSandbox():
             is_stop = isinstance(step.request, StopContainer | StopSandbox)
             doing = "killing pod" if is_stop else "removing"  # its pod waits for either
-            return (Saying(WARNING, "FailedKillPod", f"error {doing}: {failure.message}"),)
+            return (EventText(WARNING, "FailedKillPod", f"error {doing}: {failure.message}"),)
         case _:
             return ()
 
 
-def _when_no_sandbox(failure: RuntimeFailure) -> Saying:
+def _when_no_sandbox(failure: RuntimeFailure) -> EventText:
     """Return what is said where no sandbox could be made: in its own words, if no other attempt will do."""
     if failure.kind is RuntimeFailureKind.UNSUPPORTED and failure.reason:
-        return Saying(WARNING, failure.reason, failure.message)
+        return EventText(WARNING, failure.reason, failure.message)
     message = f"Failed to create pod sandbox: {failure.message}"
-    return Saying(WARNING, "FailedCreatePodSandBox", message)
+    return EventText(WARNING, "FailedCreatePodSandBox", message)
 
 
-def _assumed(image: str) -> Saying:
+def _assumed(image: str) -> EventText:
     """Return what is said of an image that nobody has looked for: a hollow container needs none."""
-    return Saying(NORMAL, "Pulled", f'hollow: image "{image}" counts as present, nothing is pulled')
+    return EventText(
+        NORMAL, "Pulled", f'hollow: image "{image}" counts as present, nothing is pulled'
+    )
 
 
-def _present(image: str) -> Saying:
-    return Saying(NORMAL, "Pulled", f'Container image "{image}" already present on machine')
+def _present(image: str) -> EventText:
+    return EventText(NORMAL, "Pulled", f'Container image "{image}" already present on machine')
 
 
 def _pulled(image: str, found: ImageFound, took: Seconds) -> str:

@@ -1,8 +1,8 @@
 """Which pods this node has workers for, and what becomes of the others. Pure.
 
 Every method says what happened, and appends to ``effects`` what is to be done about it; the steps that one
-pod takes are in ``roster_steps.py``. Effects wait in the memory until they are done, and may be done twice;
-``repeat`` appends once more what follows from a record, for a keeper that has crashed.
+pod takes are in ``pod_workers_steps.py``. Effects wait in the memory until they are done, and may be done
+twice; ``repeat`` appends once more what follows from a record, for a keeper that has crashed.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any, Final
 
 from actors.pods.admission import Admission
 from actors.pods.lifecycle import LEAST_GRACE, effective_grace
-from actors.pods.records import KeptPod
-from actors.pods.roster_state import (
+from actors.pods.pod_workers_state import (
     AnswerKiller,
     PodRecord,
+    PodWorkersMemory,
     RecordStage,
-    RosterMemory,
     StartWorker,
     StopWorker,
     TellWish,
 )
-from actors.pods.roster_steps import RosterSteps
+from actors.pods.pod_workers_steps import PodWorkersSteps
+from actors.pods.records import KeptPod
 from messages.pod_lives import KillPod, PodLife
 from messages.pod_runtime import RuntimePod
 from messages.pods import CONFIG_SOURCE, Pod, PodUid, SourceName
@@ -36,7 +36,7 @@ def _nothing_kept(_uid: PodUid) -> KeptPod | None:
     return None
 
 
-class PodRoster:
+class PodWorkers:
     """All pods of this node, and the decisions about them.
 
     A pod that is listed for the first time stands in line for its name if it is static, is then admitted or
@@ -50,14 +50,14 @@ class PodRoster:
         self,
         admission: Admission,
         sources: frozenset[SourceName],
-        memory: RosterMemory,
+        memory: PodWorkersMemory,
         kept: Callable[[PodUid], KeptPod | None] = _nothing_kept,
     ) -> None:
         """``kept`` returns what an earlier process has kept of a pod."""
         self._sources = sources
         self._memory = memory
         self._records = memory.records
-        self._steps = RosterSteps(admission, memory, kept)
+        self._steps = PodWorkersSteps(admission, memory, kept)
         self._replacements = Replacements(memory)
         self.effects = self._steps.effects
 
@@ -272,7 +272,7 @@ class Replacements:
     next one is stopped when the last one runs under its new UID, or has had its time to.
     """
 
-    def __init__(self, memory: RosterMemory) -> None:
+    def __init__(self, memory: PodWorkersMemory) -> None:
         self._memory = memory
 
     @property

@@ -22,7 +22,7 @@ def set_up_failed(name: str, why: str) -> str:
     return f'MountVolume.SetUp failed for volume "{name}" : {why}'
 
 
-class VolumeSayings:
+class VolumeEvents:
     """Tells people, each thing once."""
 
     def __init__(self, ports: VolumeKeeperPorts, notices: set[str]) -> None:
