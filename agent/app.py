@@ -124,8 +124,7 @@ def _run(settings: Settings) -> int:
 def _take_directory(settings: Settings) -> None:
     """Keep agents with another kind of runtime out of the root directory."""
     runtime = settings.runtime
-    if runtime is not None:
-        take_directory(settings.root_dir, runtime.kind, may_change=runtime.may_change)
+    take_directory(settings.root_dir, runtime.kind, may_change=runtime.may_change)
 
 
 def _claimed_socket(settings: Settings, held: ExitStack) -> RuntimeSocket | None:
@@ -133,10 +132,10 @@ def _claimed_socket(settings: Settings, held: ExitStack) -> RuntimeSocket | None
 
     Other agents are kept off it while ``held`` is, from when it is found.
     """
-    runtime = settings.runtime
-    if runtime is None or runtime.containers is None:
+    containers = settings.runtime.containers
+    if containers is None:
         return None
-    named, root = runtime.containers.container_runtime_endpoint, settings.root_dir
+    named, root = containers.container_runtime_endpoint, settings.root_dir
     if named is not None:
         held.enter_context(runtime_lock(named))
         keep_record(root, RecordedRuntime(runtime=RuntimeKind.CRI))
@@ -171,7 +170,7 @@ def _at_a_glance(settings: Settings, socket: RuntimeSocket | None) -> dict[str, 
     page = f"http://{host_and_port(settings.address, settings.read_only_port)}/"
     return {
         "node": settings.node_name,
-        "runtime": str(runtime.provider or runtime.kind) if runtime is not None else "none",
+        "runtime": str(runtime.provider or runtime.kind),
         **of_socket,
         **({"page": page} if settings.read_only_port else {}),
         "static_pod_path": str(settings.static_pod_path or ""),

@@ -98,9 +98,7 @@ class Composition:
     @property
     def runtime(self) -> RuntimeSettings:
         """What the settings say of the runtime."""
-        runtime = self.settings.runtime
-        assert runtime is not None  # noqa: S101  # settings that were loaded have one
-        return runtime
+        return self.settings.runtime
 
     def expect(self, key: Key[Any], name: object, answers: Iterable[Question[Any]] = ()) -> None:
         """Note that the agent has an actor of this key, its name in the table, and what it answers."""

@@ -24,7 +24,7 @@ def node_resources(settings: Settings) -> NodeResources:
     return NodeResources(
         max_pods=None if told.max_pods == NO_LIMIT_OF_PODS else told.max_pods,
         pods_per_core=told.pods_per_core,
-        stated={} if settings.runtime is None else settings.runtime.hollow.capacity,
+        stated=settings.runtime.hollow.capacity,
         is_machine=told.is_machine,
         reserved=told.reserved,
         thresholds=told.thresholds,
@@ -34,9 +34,7 @@ def node_resources(settings: Settings) -> NodeResources:
 def own_label(settings: Settings) -> tuple[str, str] | None:
     """Return the label without which a Node that exists is left alone; None if any Node is taken over."""
     runtime = settings.runtime
-    is_picky = (
-        runtime is not None and runtime.kind is RuntimeKind.HOLLOW and not runtime.hollow.is_forced
-    )
+    is_picky = runtime.kind is RuntimeKind.HOLLOW and not runtime.hollow.is_forced
     return (RUNTIME_LABEL, HOLLOW_LABEL_VALUE) if is_picky else None
 
 

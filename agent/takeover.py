@@ -63,14 +63,14 @@ def explain_takeover(settings: Settings, output: str) -> int:
     Return the exit code: 0 if nothing that runs would be stopped, and no pod would be held at its end by a
     volume that somebody else has made; else 1. Raises ``NotExplainedError``.
     """
-    runtime = settings.runtime
-    assert runtime is not None and runtime.containers is not None  # noqa: S101, PT018  # was checked
-    wire = GrpcWire(_socket(settings, runtime.containers))
+    containers = settings.runtime.containers
+    assert containers is not None  # noqa: S101  # was checked
+    wire = GrpcWire(_socket(settings, containers))
     try:
         name, pods, instances = _seen(wire)
     finally:
         wire.close()
-    served = _served(settings, tuple(pods.values()), adopts=runtime.containers.adopts_static_pods)
+    served = _served(settings, tuple(pods.values()), adopts=containers.adopts_static_pods)
     volumes = _volumes(str(settings.root_dir.absolute()))
     found = FoundPods(
         running=pods,
@@ -81,7 +81,7 @@ def explain_takeover(settings: Settings, output: str) -> int:
         served,
         found,
         _sources(settings),
-        adopts=runtime.containers.adopts_static_pods,
+        adopts=containers.adopts_static_pods,
         volumes=volumes,
     )
     is_json = output == "json"

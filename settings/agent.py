@@ -165,8 +165,8 @@ class Settings:
     """Every static pod's name ends with it, so a change renames, and restarts, all of them."""
     cluster: ClusterSettings | None
     """The cluster to join. ``None``, for a standalone agent, if nobody named one: a kubelet's rule."""
-    runtime: RuntimeSettings | None
-    """What runs the pods. ``None``: nothing does, they are only shown."""
+    runtime: RuntimeSettings
+    """What runs the pods."""
     resources: ResourceSettings
     """What the node has for pods."""
 

@@ -199,7 +199,7 @@ def _warnings(
         yield f"Not served yet, so without effect: {', '.join(unserved)}"
     if line.without_effect:
         yield f"Flags of a kubelet, without effect here: {told_together(line.without_effect)}"
-    if told[endpoint] and settings.runtime and settings.runtime.containers is None:
+    if told[endpoint] and settings.runtime.containers is None:
         yield f"{endpoint} has no effect with --runtime {line.runtime}"
     if not situation.is_joined:
         flags = [name for name in line.others if name not in FIELDS]

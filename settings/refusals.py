@@ -114,8 +114,7 @@ def _less_of(file: ConfigurationFile, name: str) -> ConfigurationFile:
 def situation_of(line: CommandLine, settings: Settings | None) -> Situation:
     """Return what kind of a node it is; what it would be, if it cannot start."""
     if settings is not None:
-        runtime = settings.runtime.kind if settings.runtime is not None else None
-        return Situation(is_joined=settings.cluster is not None, runtime=runtime)
+        return Situation(is_joined=settings.cluster is not None, runtime=settings.runtime.kind)
     runtime = None
     with suppress(UsageError):
         runtime = runtime_kind(line.runtime)

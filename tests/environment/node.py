@@ -360,7 +360,6 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
     runtime, cluster = settings.runtime, settings.cluster
     if cluster is not None:
         settings = replace(settings, cluster=replace(cluster, change_detection=sources.detection))
-    assert runtime is not None
     if runtime.containers is None:
         return settings
     containers = replace(runtime.containers, pod_logs_dir=folder / "logs")

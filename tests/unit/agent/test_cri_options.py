@@ -21,7 +21,6 @@ from tests.support.settings.settled import refusal, settled
 
 def told(**fields: Any) -> ContainerSettings:
     runtime = settings_with(**fields).runtime
-    assert runtime is not None
     assert runtime.containers is not None
     return runtime.containers
 
@@ -125,7 +124,6 @@ def options(tmp_path: Path, *flags: str, **fields: Any) -> ImageOptions:
     file.write_text(json.dumps(document))
     arguments = ["--config", str(file), "--runtime", "cri", "--root-dir", str(tmp_path / "root")]
     settings = load_settings(parse([*arguments, *flags, "--hostname-override", "node-1"]))
-    assert settings.runtime is not None
     told = settings.runtime.containers
     assert told is not None
     return image_options(settings, told)

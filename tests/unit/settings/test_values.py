@@ -56,7 +56,6 @@ def value_in(settings: Settings, line: CommandLine, row: Row) -> Any:
         (group, name) for group in GROUPS for name, each in rows_of(group) if each is row
     )
     runtime = settings.runtime
-    assert runtime is not None
     found: dict[Any, Any] = {
         CommandLine: line,
         Settings: settings,
@@ -101,7 +100,7 @@ def test_a_wrong_value_is_refused_in_one_sentence_that_says_what_to_mend(
         settled(*NODES[where], **at_path(name, given))
     assert (str(caught.value), caught.value.at) == (sentence, name)
     if where is Where.CONTAINERS:
-        assert settled("--runtime=hollow", **at_path(name, given)).runtime is not None
+        assert settled("--runtime=hollow", **at_path(name, given)).runtime.kind == "hollow"
     else:
         assert refusal(lambda: settled("--runtime=m:C", **at_path(name, given))) == sentence
 
