@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 
 from files.cgroups.options import CgroupOptions
 
-DEFAULT_CLUSTER_DOMAIN: Final = "cluster.local"
-
 _FIRST: Final[Mapping[str, tuple[int, int]]] = {"containerd": (2, 1), "cri-o": (1, 31)}
 """The first version that mounts images, by the runtime's name."""
 _FIRST_WITH_PARTS: Final[Mapping[str, tuple[int, int]]] = {"containerd": (2, 2), "cri-o": (1, 33)}
