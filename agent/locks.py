@@ -16,6 +16,7 @@ from typing import Final
 
 import structlog
 
+from files.records import make_directory
 from settings.errors import StartError
 
 _log = structlog.get_logger("actorlet")
@@ -67,7 +68,7 @@ def root_dir(path: Path) -> Iterator[None]:
 
 def _prepare(path: Path) -> None:
     try:
-        path.mkdir(mode=_ROOT_MODE, parents=True, exist_ok=True)
+        make_directory(path, _ROOT_MODE)
         tempfile.TemporaryFile(dir=path).close()
     except FileExistsError:
         raise StartError(f"--root-dir {path} is not a directory") from None

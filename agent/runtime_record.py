@@ -16,7 +16,7 @@ from typing import Any, Final
 import structlog
 
 from actors.pods.records import RECORD_LIMIT, shows_containers
-from files.records import MOST_RECORDS, read_file, write_file
+from files.records import MOST_RECORDS, read_file, sync_directory, write_file
 from runtimes.cri.runtime_socket import PLACES
 from settings.errors import StartError
 from settings.situation import RuntimeKind
@@ -94,6 +94,7 @@ def take_directory(root_dir: Path, kind: RuntimeKind, *, may_change: bool) -> No
         records, ours = root_dir / POD_RECORDS_DIRECTORY, _aside(root_dir, kind)
         if ours.exists() and not records.exists():
             ours.rename(records)
+            sync_directory(root_dir)
     except OSError as error:
         raise StartError(
             f"the records of pods in --root-dir {root_dir} cannot be changed: {error.strerror}"

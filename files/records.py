@@ -45,14 +45,21 @@ def read_file(file: Path, limit: int) -> bytes:
 
 
 def write_file(file: Path, data: bytes) -> None:
-    """Replace a file by one with ``data``. Raises OSError; then the file is as it was."""
+    """Replace a file by one with ``data``, which survives a loss of power. Raises OSError.
+
+    Then the file is as it was, or is the new one, which a loss of power may take back.
+    """
     with replaced(file) as opened:
         opened.write(data)
+    sync_directory(file.parent)
 
 
 @contextmanager
 def replaced(file: Path) -> Iterator[BinaryIO]:
-    """Replace a file by what the ``with`` block writes. If that raises, the file is as it was."""
+    """Replace a file by what the ``with`` block writes. If that raises, the file is as it was.
+
+    Until ``sync_directory`` a loss of power may bring back the file that was there before.
+    """
     new = file.with_suffix(NEW)
     new.unlink(missing_ok=True)  # of a process that was killed while it wrote
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -76,6 +83,18 @@ def remove_file(file: Path) -> None:
 def set_aside(file: Path) -> Path:
     """Give a file that cannot be used another name, for people to look at. Return it. Raises OSError."""
     return file.replace(file.with_suffix(UNUSABLE))
+
+
+def make_directory(directory: Path, mode: int = 0o700) -> None:
+    """Make a directory that survives a loss of power, and those above it, unless they are there.
+
+    Those above get the usual mode. Raises OSError.
+    """
+    if directory.is_dir():
+        return
+    make_directory(directory.parent, 0o777)
+    directory.mkdir(mode, exist_ok=True)
+    sync_directory(directory.parent)
 
 
 def sync_directory(directory: Path) -> None:
@@ -194,7 +213,7 @@ class RecordDirectory(Generic[K, V]):
 
     def make(self) -> None:
         """Make the directory for the agent's user alone, unless it is there."""
-        self._directory.mkdir(mode=0o700, exist_ok=True)
+        make_directory(self._directory)
         self._directory.chmod(0o700)
 
     def put(self, key: K, value: V | None) -> None:
@@ -203,7 +222,8 @@ class RecordDirectory(Generic[K, V]):
         if value is None:
             file.unlink(missing_ok=True)
         else:
-            write_file(file, self._form.encode(key, value))
+            with replaced(file) as opened:
+                opened.write(self._form.encode(key, value))
 
     def sync(self) -> None:
         """Have what was put survive a loss of power."""

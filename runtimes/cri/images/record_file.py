@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from files.records import read_file, set_aside, sync_directory, write_file
+from files.records import make_directory, read_file, set_aside, write_file
 from runtimes.cri.images.kubelet_pulls import begun_pull, pulled_image
 from runtimes.cri.images.pull_records import SALT_BYTES, PullRecords
 
@@ -92,7 +92,6 @@ def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def write_records(path: Path, data: bytes) -> None:
-    """Replace the file by one with ``data``. Raises ``OSError``; then it is as it was."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Replace the file by one with ``data``, as ``write_file`` does."""
+    make_directory(path.parent)
     write_file(path, data)
-    sync_directory(path.parent)

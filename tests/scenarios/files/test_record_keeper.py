@@ -237,12 +237,12 @@ def test_a_crash_while_writing_loses_nothing(tmp_path: Path) -> None:
 def test_what_was_kept_survives_when_the_power_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    power = Power(monkeypatch)
-    with process(tmp_path) as play:
-        keep(play, web="old")
-        keep(play, web="new")
-    power.goes(tmp_path)
-    with process(tmp_path) as play:
+    power, directory = Power(monkeypatch), tmp_path / "state" / "records"
+    for told in ({"web": "old"}, {"web": "new", "db": "first"}, {"db": None}):
+        with process(directory) as play:
+            keep(play, **told)
+        power.goes(tmp_path)
+    with process(directory) as play:
         assert kept(play) == {"web": "new"}
 
 

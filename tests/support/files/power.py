@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,8 +41,17 @@ class DiskTrouble:
         raise OSError(self.code, os.strerror(self.code))
 
 
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """What a name in a directory meant when that was synced."""
+
+    inode: int
+    content: bytes
+    """What was synced of the file by then."""
+
+
 class Power:
-    """Knows what was synced since it was made, by this process.
+    """Knows what was synced since it was made, by this process: contents of files, names in directories.
 
     Syncs fail as ``trouble`` says, and so do writes at a place: when a half was written. The disk of this
     machine is not waited for.
@@ -50,14 +60,22 @@ class Power:
     def __init__(self, patched: pytest.MonkeyPatch, trouble: DiskTrouble | None = None) -> None:
         self._synced: dict[int, bytes] = {}
         """The content of each file as it was synced last, by its inode."""
+        self._names: dict[int, dict[str, _Name]] = {}
+        """The names in each directory as it was synced last, by its inode."""
         write_at = os.pwrite
 
         def synced(descriptor: int) -> None:
             if trouble is not None:
                 trouble.strike()
             status = os.fstat(descriptor)
+            place = Path(f"/proc/self/fd/{descriptor}")
             if stat.S_ISREG(status.st_mode):
-                self._synced[status.st_ino] = Path(f"/proc/self/fd/{descriptor}").read_bytes()
+                self._synced[status.st_ino] = place.read_bytes()
+            elif stat.S_ISDIR(status.st_mode):
+                self._names[status.st_ino] = {
+                    each.name: _Name(each.inode(), self._synced.get(each.inode(), b""))
+                    for each in os.scandir(place)
+                }
 
         def written(descriptor: int, data: bytes | memoryview, at: int) -> int:
             if trouble is not None and trouble.is_due:
@@ -70,10 +88,27 @@ class Power:
         patched.setattr(os, "pwrite", written)
 
     def goes(self, directory: Path) -> None:
-        """Leave in each file what was synced of it. All names survive, which is the worst."""
-        for file in directory.rglob("*"):
-            if file.is_file():
-                file.write_bytes(self._synced.get(file.stat().st_ino, b""))
+        """Leave below a directory the names that were synced there, and in files what was synced of them.
+
+        A file that another one had replaced is back, and so is one that was removed.
+        """
+        if not directory.exists():
+            return
+        names = self._names.get(directory.stat().st_ino, {})
+        found = {each.name: each for each in os.scandir(directory)}
+        for name in found.keys() | names.keys():
+            here, synced = found.get(name), names.get(name)
+            file = directory / name
+            is_same = here is not None and synced is not None and here.inode() == synced.inode
+            if here is not None and here.is_dir(follow_symlinks=False):
+                if is_same:
+                    self.goes(file)
+                else:
+                    shutil.rmtree(file)
+            elif synced is None:
+                file.unlink()
+            else:
+                file.write_bytes(self._synced.get(synced.inode, b"") if is_same else synced.content)
 
     @staticmethod
     def empties(file: Path) -> None:

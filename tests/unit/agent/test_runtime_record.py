@@ -19,11 +19,13 @@ from agent.runtime_record import (
     record_of,
     take_directory,
 )
+from files.records import make_directory, write_file
 from messages.pods import PodUid
 from messages.units import Timestamp
 from runtimes.cri.runtime_socket import PLACES
 from settings.errors import StartError
 from settings.situation import RuntimeKind
+from tests.support.files.power import Power
 
 CRI, HOLLOW, CLASS = RuntimeKind.CRI, RuntimeKind.HOLLOW, RuntimeKind.PROVIDER
 
@@ -179,6 +181,29 @@ def test_a_change_that_was_broken_off_is_finished_or_taken_back(tmp_path: Path) 
     )  # and then the power went
     takes(tmp_path, CRI)
     assert records(tmp_path) == "real"
+
+
+def test_the_kind_survives_when_the_power_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    power = Power(monkeypatch)
+    for kind in (HOLLOW, CLASS, HOLLOW):
+        takes(tmp_path, kind, may_change=True)
+        power.goes(tmp_path)
+        assert record_of(tmp_path) == RecordedRuntime(runtime=kind)
+
+
+def test_records_that_are_taken_up_again_survive_when_the_power_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    power = Power(monkeypatch)
+    takes(tmp_path, HOLLOW)
+    directory = tmp_path / f"{POD_RECORDS_DIRECTORY}-hollow"
+    make_directory(directory)
+    write_file(directory / "page", b"hollow")
+    takes(tmp_path, HOLLOW)
+    power.goes(tmp_path)
+    assert records(tmp_path) == "hollow"
 
 
 def test_a_runtime_is_looked_for_where_one_was_found_before(tmp_path: Path) -> None:
