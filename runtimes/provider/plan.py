@@ -110,6 +110,8 @@ def _to_stop(it: ProviderPod, now: float, can: Abilities) -> ProviderStep:
         return CallProvider(Method.STOP, _grace(it, now))
     if not it.was_stopped and it.is_told and it.failures < ENOUGH:
         return _paused(it, now) or CallProvider(Method.STOP, SHORTEST_GRACE)
+    if it.is_not_understood and it.stopping_by is not None and now < it.stopping_by:
+        return _shortened(it, now) or WaitUntil(it.stopping_by)
     if Method.RUN in it.hung.values():
         return Rest.WAITING  # it may begin yet: nobody can say that it is gone
     if isinstance(it.command, StopPod):

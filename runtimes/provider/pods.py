@@ -104,9 +104,14 @@ class ProviderPod:
         return self.is_told and self.state is not None and not self.state.has_ended
 
     @property
+    def is_not_understood(self) -> bool:
+        """Whether the last observation told of it, and no report of it could ever be understood."""
+        return self.is_told and self.state is None
+
+    @property
     def is_unclear(self) -> bool:
         """Whether it was there before the agent, and no report of it could be understood yet."""
-        return self.is_told and self.state is None and not self.may_be_there
+        return self.is_not_understood and not self.may_be_there
 
     @property
     def display_name(self) -> str:

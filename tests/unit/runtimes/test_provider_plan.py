@@ -126,6 +126,17 @@ ASKED = {**LIVES, "stopping_by": 130.0}
         ),
         ({**ASKED, "was_stopped": True, "is_told": False}, Rest.AS_COMMANDED),
         ({**ASKED, "was_stopped": True, "state": ENDED}, Rest.AS_COMMANDED),
+        # No report of it was ever understood: it has its grace.
+        ({**ASKED, "was_stopped": True, "state": None}, WaitUntil(130.0)),
+        (
+            {**ASKED, "was_stopped": True, "state": None, "stop_by": 105.0},
+            CallProvider(Method.STOP, Seconds(5.0)),
+        ),
+        (
+            {**ASKED, "was_stopped": True, "state": None, "stop_by": 100.0, "stopping_by": 100.0},
+            Rest.AS_COMMANDED,
+        ),
+        ({**ASKED, "was_stopped": True, "state": None, "is_told": False}, Rest.AS_COMMANDED),
         # It has failed, or hangs.
         ({**ASKED, "retry_at": 102.0}, WaitUntil(102.0)),
         ({**ASKED, "retry_at": 99.0}, CallProvider(Method.STOP, Seconds(30.0))),
