@@ -2,7 +2,8 @@
 
 ``tests/mutants.toml`` lists changes of a line or two, each a bug that a user would meet. Each is made in a
 copy of the checkout, and the tests that should notice it are run until one fails. What survives is told, and
-so is an entry whose line is not in its file any more: exit code 1.
+so are an entry whose line is not in its file any more, and tests that hang: exit code 1. So are tests that
+fail before anything is changed: what they notice is not the bug.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import click
 ROOT: Final = Path(__file__).parents[1]
 LIST: Final = ROOT / "tests" / "mutants.toml"
 WITHIN: Final = 900
-"""Seconds that the tests of one mutant may take. A test that hangs has noticed it."""
+"""Seconds that the tests of one mutant may take. One that hangs has not said what is wrong."""
 PREFIX: Final = "actorlet-mutants-"
 """Of the names of folders with copies of the checkout, among the temporary ones of the machine."""
 SURVIVED, NO_TEST_RAN = 0, (2, 3, 4, 5)
@@ -72,29 +73,52 @@ def verdict_on(mutant: Mutant, checkout: Path) -> str:
     except ValueError as stale:
         return f"STALE: {stale}"
     try:
-        return _verdict_of_tests(mutant.tests, checkout)
+        return verdict_of_tests(mutant.tests, checkout)
     finally:
         (checkout / mutant.file).write_text(before, "utf-8")
 
 
-def _verdict_of_tests(tests: Sequence[str], checkout: Path) -> str:
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
+def verdict_of_tests(tests: Sequence[str], checkout: Path, within: float = WITHIN) -> str:
+    """Run tests in a checkout until one fails, for so many seconds. Return nothing if one does."""
+    ended = _run_tests(tests, checkout, within, processes=0)
+    if ended is None:
+        return f"HUNG: its tests take more than {within:.0f} s"
+    if ended.returncode in NO_TEST_RAN:
+        return f"NO TEST RAN: {ended.stdout[-500:]}{ended.stderr[-500:]}"
+    return "SURVIVED" if ended.returncode == SURVIVED else ""
+
+
+def failing(mutants: Sequence[Mutant], processes: int) -> str:
+    """Run the tests of all mutants while nothing is changed. Return what fails; nothing if all is well."""
+    tests = sorted({test for mutant in mutants for test in mutant.tests})
+    if not tests:
+        return ""
+    with folder_for_copies() as folder:
+        ended = _run_tests(tests, copied(folder / "0"), WITHIN, processes)
+    if ended is None:
+        return f"they take more than {WITHIN} s"
+    return "" if ended.returncode == SURVIVED else f"{ended.stdout[-2000:]}{ended.stderr[-500:]}"
+
+
+def _run_tests(
+    tests: Sequence[str], checkout: Path, within: float, processes: int
+) -> subprocess.CompletedProcess[str] | None:
+    """Run tests in a checkout until one fails. Return what they say; None if they have not ended in time."""
+    words = [sys.executable, "-m", "pytest", "-x", "-q", f"-n{processes}"]
+    words += ["-p", "no:cacheprovider", *tests]
     settings = {**os.environ, "CI": "true", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        ended = subprocess.run(  # noqa: S603 - the tests of this checkout
+        return subprocess.run(  # noqa: S603 - the tests of this checkout
             words,
             cwd=checkout,
             env=settings,
             capture_output=True,
-            timeout=WITHIN,
+            timeout=within,
             check=False,
             text=True,
         )
     except subprocess.TimeoutExpired:
-        return ""
-    if ended.returncode in NO_TEST_RAN:
-        return f"NO TEST RAN: {ended.stdout[-500:]}{ended.stderr[-500:]}"
-    return "SURVIVED" if ended.returncode == SURVIVED else ""
+        return None
 
 
 def tried(mutants: Sequence[Mutant], processes: int) -> Iterator[tuple[Mutant, str]]:
@@ -165,8 +189,10 @@ def main(since: str | None, files: tuple[str, ...]) -> None:
         for each in read_mutants(LIST.read_text("utf-8"))
         if not (chosen or since) or chosen & {each.id, each.file, *each.tests}
     ]
-    bad = 0
-    for mutant, verdict in tried(mutants, os.cpu_count() or 1):
+    bad, processes = 0, os.cpu_count() or 1
+    if fails := failing(mutants, processes):
+        raise click.ClickException(f"the tests fail while nothing is changed: {fails}")
+    for mutant, verdict in tried(mutants, processes):
         bad += bool(verdict)
         click.echo(f"{mutant.id:8} {verdict or 'noticed'}: {mutant.says} ({mutant.file})")
     click.echo(f"{len(mutants) - bad} noticed, {bad} not")

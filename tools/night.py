@@ -4,9 +4,9 @@ New seeds of histories, all mutants, new examples of hypothesis, and up to twent
 touch the machine, in random order, with twice the processes and a load beside. PATHS are other tests for
 these rounds: ``ARGS="--minutes 2 --rounds 1 tests/wire/test_serving.py"`` tries whether all of it goes.
 
-What has not ended in its share of the time is interrupted, which is no failure; what it has found by then
-counts. The end says what failed, and where the files are with what each step said. Exit code 1 if anything
-failed.
+What has not ended in its share of the time is interrupted; what it has found by then counts. The end says
+what failed, what was cut off, and where the files are with what each step said. Exit code 1 if anything
+failed, or was cut off, but for the last round: who did not look everywhere has not found that all is well.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LOAD: Final = "import os\nmine = os.getppid()\nwhile os.getppid() == mine: pass"
 TESTS: Final = re.compile(r"(?:FAILED|ERROR) tests/.+?(?= - | *$)")
 FINDINGS: Final = {
     "histories": re.compile(r"^(?!seeds from|\d+ histories).+"),
-    "mutants": re.compile(r"^\S+ +(?:SURVIVED|STALE|NO TEST RAN): .*"),
+    "mutants": re.compile(r"^\S+ +(?:SURVIVED|STALE|HUNG|NO TEST RAN): .*"),
 }
 """What of the lines of a step says what it found, if that is not names of tests."""
 
@@ -183,7 +183,17 @@ def summary(ended: Sequence[Ended], folder: Path) -> Iterator[str]:
             yield f"--- {each.name}"
             yield from each.found or ("no line of its file says what failed",)
     yield from _of_rounds(rounds)
-    yield f"--- {'nothing failed' if not failed else 'what each has said'}: {folder}/"
+    cut = cut_off(ended)
+    if cut:
+        yield f"--- cut off: {', '.join(cut)}"
+    yield f"--- {'what each has said' if failed or cut else 'nothing failed'}: {folder}/"
+
+
+def cut_off(ended: Sequence[Ended]) -> list[str]:
+    """Return the names of steps that had no time to end. Of the rounds one has to."""
+    ends = {each.name for each in ended if each.code is not None}
+    cut = [name for name in SHARES if name not in ends]
+    return [name for name in cut if name != "machine" or "machine 1" not in ends]
 
 
 def _of_rounds(rounds: Sequence[Ended]) -> Iterator[str]:
@@ -231,7 +241,7 @@ def main(minutes: float, rounds: int, paths: tuple[str, ...]) -> None:
     text = "\n".join(summary(ended, folder))
     (folder / "summary.txt").write_text(f"{text}\n", "utf-8")
     click.echo(text)
-    sys.exit(any(each.failed for each in ended))
+    sys.exit(bool(cut_off(ended)) or any(each.failed for each in ended))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants import LIST, ROOT, Mutant, folder_for_copies, read_mutants, tried, verdict_on
+from tools.mutants import (
+    LIST,
+    ROOT,
+    Mutant,
+    failing,
+    folder_for_copies,
+    read_mutants,
+    tried,
+    verdict_of_tests,
+    verdict_on,
+)
 
 GRACE = Mutant(
     id="G1",
@@ -110,3 +120,16 @@ def test_folders_of_processes_that_were_killed_are_removed_and_those_in_use_stay
     with folder_for_copies() as own:
         assert {*tmp_path.iterdir()} == {others, own}
     assert {*tmp_path.iterdir()} == {others}
+
+
+def test_tests_that_hang_have_not_noticed_anything(tmp_path: Path) -> None:
+    (tmp_path / "test_hangs.py").write_text("import signal\ndef test_it(): signal.pause()\n")
+    verdict = verdict_of_tests(["test_hangs.py"], tmp_path, within=5.0)
+    assert verdict == "HUNG: its tests take more than 5 s"
+
+
+def test_tests_that_fail_before_anything_is_changed_are_told() -> None:
+    mutant = read_mutants(LIST.read_text("utf-8"))[0]
+    assert "no tests ran" in failing([replace(mutant, tests=("tests/unit/none.py",))], processes=0)
+    assert not failing([replace(mutant, tests=("tests/unit/tools/test_flakes.py",))], processes=0)
+    assert not failing([], processes=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tools.night import (
     MACHINE,
     SHARES,
     Ended,
+    cut_off,
     done,
     found_in,
     load,
@@ -110,17 +112,19 @@ def test_the_end_says_in_which_rounds_a_test_failed_and_where_the_files_are(tmp_
     steps = [
         Ended(name="histories", code=1, took=60.0, found=("seed 9", "5.00 s: it lives twice")),
         Ended(name="mutants", code=2, took=60.0),
+        Ended(name="examples", code=0, took=60.0),
         Ended(name="machine 1", code=1, took=60.0, found=(once, often)),
         Ended(name="machine 2", code=0, took=60.0),
         Ended(name="machine 3", code=None, took=60.0, found=(often,)),
     ]
-    assert list(summary(steps, tmp_path))[6:] == [
+    assert list(summary(steps, tmp_path))[7:] == [
         *("--- histories", "seed 9", "5.00 s: it lives twice"),
         *("--- mutants", "no line of its file says what failed"),
         *("--- machine, 3 rounds", f"{often}: in 2 (1, 3)", f"{once}: in 1 (1)"),
         f"--- what each has said: {tmp_path}/",
     ]
-    assert list(summary(steps[3:4], tmp_path))[-1] == f"--- nothing failed: {tmp_path}/"
+    well = [replace(each, code=0, found=()) for each in steps]
+    assert list(summary(well, tmp_path))[-1] == f"--- nothing failed: {tmp_path}/"
 
 
 def test_who_ends_a_night_is_told_what_was_found_until_then() -> None:
@@ -137,3 +141,20 @@ def test_the_files_of_the_last_nights_are_kept(tmp_path: Path) -> None:
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     made = [new_folder(tmp_path, begin + timedelta(days=number)) for number in range(KEPT + 2)]
     assert sorted(tmp_path.iterdir()) == made[2:]
+
+
+@pytest.mark.parametrize(
+    ("codes", "cut"),
+    [
+        ({}, ["histories", "mutants", "examples", "machine"]),
+        ({"histories": 0, "mutants": 1, "examples": 0, "machine 1": 0, "machine 2": None}, []),
+        ({"histories": 0, "mutants": None, "examples": 0, "machine 1": 0}, ["mutants"]),
+        ({"histories": 0, "mutants": 0, "examples": 0, "machine 1": None}, ["machine"]),
+    ],
+)
+def test_a_night_that_did_not_look_everywhere_has_not_ended_well(
+    tmp_path: Path, codes: dict[str, int | None], cut: list[str]
+) -> None:
+    ended = [Ended(name=name, code=code, took=1.0) for name, code in codes.items()]
+    assert cut_off(ended) == cut
+    assert (f"--- cut off: {', '.join(cut)}" in summary(ended, tmp_path)) is bool(cut)
