@@ -2,6 +2,8 @@
 
 Without ``--runtime`` each seed has one history of each runtime, in turn. What is broken is printed with its
 seed, the events that it takes and what did not come to rest, and kept beside what ``make flakes`` reads.
+A table at the end has each rule of the oracle: how often it judged something, and how often an exemption kept
+it silent. A rule that judged nothing has proven nothing.
 """
 
 from __future__ import annotations
@@ -10,14 +12,17 @@ import itertools
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import click
 
+from tests.environment.oracle.oracle import RULES
+from tests.environment.oracle.rule import Judgements
 from tests.simulation.families import FAMILIES
-from tests.simulation.telling import found
+from tests.simulation.telling import Finding, found
 from tools.flakes import state_folder
 
 KEPT: Final = 50
@@ -33,21 +38,37 @@ def _for(seconds: float, first: int) -> Iterator[int]:
         yield seed
 
 
-def counted(found: Iterable[Sequence[str]], folder: Path) -> tuple[int, int]:
-    """Print what histories have found, and keep it in a file of the folder.
+@dataclass(slots=True)
+class Counted:
+    """How many histories there were, how many of them are broken, and how often each rule judged in all."""
 
-    Return how many there were, and how many of them are broken.
-    """
-    told = failed = 0
+    told: int = 0
+    failed: int = 0
+    judgements: dict[str, Judgements] = field(
+        default_factory=lambda: {each.__name__: Judgements() for each in RULES}
+    )
+
+    def table(self) -> Iterator[str]:
+        """Yield a line for each rule, below one that says what its columns are."""
+        yield f"{'rule':16} {'judged':>10} {'exempt':>10}"
+        for rule, each in self.judgements.items():
+            yield f"{rule:16} {each.judged:10} {each.exempt:10}"
+
+
+def counted(found: Iterable[Finding], folder: Path) -> Counted:
+    """Print what histories have found, keep it in a file of the folder, and return what they were."""
+    count = Counted()
     file = folder / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{os.getpid()}.txt"
-    for lines in found:
-        told, failed = told + 1, failed + bool(lines)
-        if lines:
-            click.echo("\n".join(lines))
-            _keep(file, lines)
-    if failed:
+    for each in found:
+        count.told, count.failed = count.told + 1, count.failed + bool(each.lines)
+        for rule, judgements in each.judgements.items():
+            count.judgements[rule].add(judgements)
+        if each.lines:
+            click.echo("\n".join(each.lines))
+            _keep(file, each.lines)
+    if count.failed:
         click.echo(f"kept in {file}")
-    return told, failed
+    return count
 
 
 def _keep(file: Path, lines: Sequence[str]) -> None:
@@ -93,11 +114,12 @@ def main(  # noqa: PLR0913  # an option each
         seeds = range(first, (first if last is None else last) + 1)
     runtimes = list(FAMILIES) if runtime is None else [runtime]
     histories = ((each, seed) for seed in seeds for each in runtimes)
-    told, failed = counted(found(histories, jobs, shorten=shorten), state_folder() / "histories")
+    count = counted(found(histories, jobs, shorten=shorten), state_folder() / "histories")
     used = os.times()
     took = used.children_user + used.children_system
-    click.echo(f"{told} histories, {failed} of them broken, in {took:.0f} s of CPU")
-    raise SystemExit(failed > 0)
+    click.echo("\n".join(count.table()))
+    click.echo(f"{count.told} histories, {count.failed} of them broken, in {took:.0f} s of CPU")
+    raise SystemExit(count.failed > 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,7 @@ from tests.environment.oracle.cost import (
 )
 from tests.environment.oracle.oracle import Oracle
 from tests.environment.oracle.rest import restless
+from tests.environment.oracle.rule import Judgements
 from tests.environment.outside import Outside
 from tests.environment.runtimes.containers import UNTOUCHED, InContainers
 from tests.environment.runtimes.runtime import Runtime
@@ -65,6 +66,8 @@ class Told:
 
     broken: list[str]
     """What is broken, in the order in which it was seen."""
+    judgements: Mapping[str, Judgements]
+    """How often each rule judged, by its name."""
     digest: str
     """Of each call, in their order, and of each container. Equal if everything happened alike."""
 
@@ -134,12 +137,13 @@ class History:
                 return family.runtime(outside, luck)
 
             node = Node(self.seed, Path(name), runtime, sources, self.bounds)
+            oracle = Oracle(node)
             power = Power(patched, node.runtime.trouble)
             crashes = CrashesAmid(patched, lambda: node.wall)
             LOOKOUT.sightings()
-            broken = list(_broken(self, node, luck, power, crashes))
+            broken = list(_broken(self, oracle, luck, power, crashes))
             broken += [f"a value of a Secret is seen: {each}" for each in LOOKOUT.sightings()]
-            return Told(broken, _digest(node))
+            return Told(broken, oracle.judgements, _digest(node))
 
     def lines(self) -> Iterator[str]:
         """Yield the bounds and the events as people read them."""
@@ -150,13 +154,12 @@ class History:
 
 def _broken(
     history: History,
-    node: Node,
+    oracle: Oracle,
     luck: random.Random,
     power: Power,
     crashes: CrashesAmid,
 ) -> Iterator[str]:
-    family = FAMILIES[history.runtime]
-    oracle = Oracle(node)
+    family, node = FAMILIES[history.runtime], oracle.node
     family.prepare(node, luck)
     oracle.moves()
     workload = family.workload(luck)

@@ -6,14 +6,16 @@ import gc
 import itertools
 import signal
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Final
 
 import click
 import structlog
 
+from tests.environment.oracle.rule import Judgements
 from tests.simulation.history import History
 from tests.simulation.shortening import shortened
 from tests.support.canary import look_and_drop
@@ -39,18 +41,31 @@ def _begin() -> None:
     gc.set_threshold(OBJECTS_BETWEEN)
 
 
-def _told(runtime: str, seed: int, *, shorten: bool) -> list[str]:
-    """Return what is broken, below the shortest history in which something is. Empty if nothing is."""
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a history has found."""
+
+    lines: Sequence[str]
+    """What is broken, below the shortest history in which something is. Empty if nothing is."""
+    judgements: Mapping[str, Judgements] = field(default_factory=dict)
+    """How often each rule judged in it, by its name."""
+
+
+def _told(runtime: str, seed: int, *, shorten: bool) -> Finding:
+    """Tell the history of a seed, and return what it has found."""
     history = History.of(seed, runtime)
+    judgements: Mapping[str, Judgements] = {}
     try:
-        broken = history.broken()
+        told = history.told()
+        broken, judgements = told.broken, told.judgements
         if broken and shorten:
             click.echo(f"{runtime} {seed} is broken; a shorter history is looked for", err=True)
             history = shortened(history)
             broken = history.broken()
     except Exception:  # noqa: BLE001  # a bug in the environment: the other histories are told nevertheless
         broken = traceback.format_exc().splitlines()
-    return [again(runtime, seed), *history.lines(), *broken] if broken else []
+    lines = [again(runtime, seed), *history.lines(), *broken] if broken else []
+    return Finding(lines, judgements)
 
 
 def again(runtime: str, seed: int) -> str:
@@ -58,12 +73,12 @@ def again(runtime: str, seed: int) -> str:
     return f"make simulate ARGS='--runtime {runtime} {seed} {seed}'"
 
 
-def found(histories: Iterable[tuple[str, int]], jobs: int, *, shorten: bool) -> Iterator[list[str]]:
+def found(histories: Iterable[tuple[str, int]], jobs: int, *, shorten: bool) -> Iterator[Finding]:
     """Tell histories, by runtime and seed, ``jobs`` at a time, and yield what each has found."""
     rest = iter(histories)
     with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin) as pool:
 
-        def begun(count: int) -> set[Future[list[str]]]:
+        def begun(count: int) -> set[Future[Finding]]:
             return {
                 pool.submit(_told, *each, shorten=shorten) for each in itertools.islice(rest, count)
             }

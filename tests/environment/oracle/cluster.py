@@ -25,7 +25,7 @@ class OnlyOurs(Rule):
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
-        if not is_agents:
+        if not is_agents or not self.judges():
             return
         name, kind = change.after["metadata"]["name"], change.kind
         is_made = change.before is None
@@ -45,7 +45,7 @@ class MarksStay(Rule):
         if not is_agents or change.kind is not NODE or change.is_gone or change.before is None:
             return
         before, after = change.before, change.after
-        if before["spec"] != after["spec"]:
+        if self.judges() and before["spec"] != after["spec"]:
             self.broken(f"the spec of the Node was {before['spec']} and is {after['spec']}")
         for group in ("labels", "annotations"):
             if (
@@ -83,8 +83,9 @@ class StatusNeverBack(Rule):
         uid, own = shown_uid(change.after), change.after["metadata"]["uid"]
         status, wishes = change.after["status"], self.wishes
         is_lost = wishes.is_unrecorded(uid, self._written_at.get(own, math.inf))
-        if uid not in wishes.touched and not wishes.is_forgotten(uid) and not is_lost:
-            before = self._written.get(own, {})
+        is_exempt = uid in wishes.touched or wishes.is_forgotten(uid) or is_lost
+        if own in self._written and self.judges(unless=is_exempt):
+            before = self._written[own]
             if own in self._prepares_again and is_preparing(wishes, uid, status):
                 before = {**before, "phase": status["phase"]}
             for what in self._worse(before, status):
@@ -131,6 +132,8 @@ class GoneAfterEnd(Rule):
 
     @override
     def deletes(self, pod: Pod) -> None:
+        if not self.judges(unless=pod.is_mirror and not self.wishes.is_settled(pod.full_name)):
+            return
         if pod.is_mirror:
             if self._is_right(pod):
                 self.broken(f"the mirror {pod.name} is deleted though it is right")
@@ -143,7 +146,6 @@ class GoneAfterEnd(Rule):
         wishes = self.wishes
         return (
             not mirror.is_deleting
-            and wishes.is_settled(mirror.full_name)
             and any(
                 (each.full_name, images(each)) == (mirror.full_name, images(mirror))
                 for each in wishes.statics()
@@ -161,7 +163,7 @@ class NoSecretTold(Rule):
 
     @override
     def changes(self, change: Change, *, is_agents: bool) -> None:
-        if is_agents:
+        if is_agents and self.judges():
             self._lookout.look(f"{change.kind.name} of the API server", repr(change.after))
             for sighting in self._lookout.sightings():
                 self.broken(f"a value of a Secret is seen: {sighting}")

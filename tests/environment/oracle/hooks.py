@@ -34,7 +34,8 @@ class HookOnce(Rule):
     @override
     def calls_hook(self, one: Instance, field: str) -> None:
         killed_at, now = self.wishes.killed_at, self.wishes.now()
-        if self._called_at.get((one.id, field), -math.inf) >= killed_at:
+        called_at = self._called_at.get((one.id, field), math.inf)
+        if self.judges(unless=called_at < killed_at) and called_at < math.inf:
             self.broken(f"{field} of {one.name} of {one.uid} is called twice")
         if field == POST_START and one.started_at < killed_at:
             self.broken(f"{field} of {one.name} of {one.uid} is called, and it was found running")
@@ -109,8 +110,9 @@ class PostStartFirst(Rule):
         """Return whether the hook of a container that runs has not succeeded, and has to."""
         wishes = self.wishes
         is_found = one.started_at <= wishes.killed_at
-        has_hook = "exec" in wishes.hook(one, POST_START)
-        return has_hook and not is_found and not wishes.hooks.get((one.id, POST_START), False)
+        if "exec" not in wishes.hook(one, POST_START) or not self.judges(unless=is_found):
+            return False
+        return not wishes.hooks.get((one.id, POST_START), False)
 
 
 class PreStopFirst(Rule):
@@ -133,7 +135,9 @@ class PreStopFirst(Rule):
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         wishes = self.wishes
         is_known = wishes.now() - wishes.troubled_at > CALM + LONGEST_GRACE
-        if "exec" not in wishes.hook(one, PRE_STOP) or one.uid in wishes.touched or not is_known:
+        if "exec" not in wishes.hook(one, PRE_STOP):
+            return
+        if not self.judges(unless=one.uid in wishes.touched or not is_known):
             return
         called_at = self._called_at.get(one.id, math.inf)
         has_ended = (one.id, PRE_STOP) in wishes.hooks

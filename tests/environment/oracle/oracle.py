@@ -21,7 +21,7 @@ from tests.environment.oracle.cluster import (
 from tests.environment.oracle.hooks import HookOnce, PostStartFirst, PreStopFirst
 from tests.environment.oracle.objects import Given
 from tests.environment.oracle.probes import HeldBack, ReadyAsAnswered
-from tests.environment.oracle.rule import Rule, Wishes
+from tests.environment.oracle.rule import Judgements, Rule, Wishes
 from tests.environment.oracle.runtimes import AsAnnotated, CalledInOrder, Outlives
 from tests.environment.oracle.shown import AddressStays, ErrorStays, NeverBack, NoSecret
 from tests.environment.oracle.sources import LastListed
@@ -56,10 +56,12 @@ class Oracle(Witness):
     """Asks every rule after everything that happens. Knows nothing of how the agent is made."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self.node = node
         self.wishes = Wishes(now=lambda: node.wall, longest_pause=node.bounds.longest_pause)
         self.broken: list[str] = []
         """What is broken, in the order in which it was seen."""
+        self.judgements = {each.__name__: Judgements() for each in RULES}
+        """By the name of a rule."""
         self._rules = self._made()
         node.is_seen_by(self)
 
@@ -68,22 +70,22 @@ class Oracle(Witness):
         wishes = self.wishes
         wishes.pods.update({pod.uid: pod for pod in pods})
         for uid in set(wishes.pods) - {pod.uid for pod in pods}:
-            wishes.unwanted_at.setdefault(uid, self._node.wall)
+            wishes.unwanted_at.setdefault(uid, self.node.wall)
 
     def look(self) -> None:
         """Look at what the agent shows, and at the machine."""
-        self.shows(self._node.statuses())
-        self.describes(self._node.described())
-        self.fails(self._node.errors())
+        self.shows(self.node.statuses())
+        self.describes(self.node.described())
+        self.fails(self.node.errors())
         self.moves()
-        actors = self._node.play.describe()
+        actors = self.node.play.describe()
         self.works_with(actors)
         for each in actors.values():
             LOOKOUT.look(f"the error of {each.name}", each.last_error)
-        for ended in self._node.endings:
+        for ended in self.node.endings:
             if ended.error and "crashed on request" not in ended.error:
                 self._note(f"{ended.name} fails: {ended.error}")
-        self._node.endings.clear()
+        self.node.endings.clear()
 
     @override
     def starts(self, one: Instance) -> None:
@@ -196,7 +198,8 @@ class Oracle(Witness):
             rule.loses(uid)
 
     def _made(self) -> list[Rule]:
-        return [each(self.wishes, self._node.runtime, self._note) for each in RULES]
+        about = self.wishes, self.node.runtime, self._note
+        return [each(*about, self.judgements[each.__name__]) for each in RULES]
 
     def _note(self, what: str) -> None:
-        self.broken.append(f"{self._node.outside.now:.2f} s: {what}")
+        self.broken.append(f"{self.node.outside.now:.2f} s: {what}")

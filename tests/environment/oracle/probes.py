@@ -31,10 +31,12 @@ class HeldBack(Rule):
     def answers(self, one: Instance, what: str, *, is_yes: bool) -> None:
         now, passed_at = self.wishes.now(), self._passed_at.get(one.id, math.inf)
         if what != "started":
-            if self.wishes.probe(one, "started") and passed_at == math.inf:
+            if self.wishes.probe(one, "started") and self.judges() and passed_at == math.inf:
                 self.broken(f"{one.name} of {one.uid} is asked if it is {what} before it started")
             return
-        if now > max(passed_at, self.wishes.troubled_at) + CALM:
+        has_passed = passed_at < now
+        may_be_late = now <= max(passed_at, self.wishes.troubled_at) + CALM
+        if self.judges(unless=has_passed and may_be_late) and has_passed:
             self.broken(f"{one.name} of {one.uid} is asked if it has started, and has said so")
         if is_yes:
             self._passed_at.setdefault(one.id, now)
@@ -78,14 +80,11 @@ class ReadyAsAnswered(Rule):
             answers = self.wishes.answers.get((instance, what), NOBODY)
             if field not in container or not self.wishes.wants(uid):
                 continue
-            if shows and not answers.has_succeeded:
+            if shows and self.judges() and not answers.has_succeeded:
                 yield f"is shown {what} and never said so"
-            if (
-                "running" in shown["state"]
-                and instance not in self._ended
-                and self._counts(answers)
-                and answers.is_yes is not shows
-            ):
+            if "running" not in shown["state"] or instance in self._ended:
+                continue
+            if self.judges(unless=not self._counts(answers)) and answers.is_yes is not shows:
                 yield f"is shown {what}: {shows}, and answers {answers}"
 
     def _counts(self, answers: Answers) -> bool:

@@ -204,13 +204,43 @@ def is_sidecar(container: dict[str, Any]) -> bool:
     return bool(container.get("restartPolicy") == "Always")
 
 
+@dataclass(slots=True)
+class Judgements:
+    """How often a rule judged something, and how often an exemption kept it silent."""
+
+    judged: int = 0
+    exempt: int = 0
+
+    def add(self, other: Judgements) -> None:
+        """Count what another one has counted, too."""
+        self.judged += other.judged
+        self.exempt += other.exempt
+
+
 class Rule(Witness):
-    """A rule: a witness that says when it is broken."""
+    """A rule: a witness that says when it is broken.
+
+    It asks ``judges`` before it judges anything, so that it is known how often it did: a rule that judges
+    nothing proves nothing.
+    """
 
     is_of_containers: bool = True
     """Whether it begins anew when all containers are gone with the agent."""
 
-    def __init__(self, wishes: Wishes, runtime: Runtime, broken: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        wishes: Wishes,
+        runtime: Runtime,
+        broken: Callable[[str], None],
+        judgements: Judgements,
+    ) -> None:
         self.wishes = wishes
         self.runtime = runtime
         self.broken = broken
+        self._judgements = judgements
+
+    def judges(self, *, unless: bool = False) -> bool:
+        """Count something that the rule is about. Return whether it is judged: not if it is exempt."""
+        self._judgements.judged += not unless
+        self._judgements.exempt += unless
+        return not unless

@@ -47,11 +47,12 @@ class AsAnnotated(Rule):
     def ends(self, one: Instance) -> None:
         said = self.wishes.hollow(one.uid, one.name)
         if one.id in self._ends_by:
-            if not self._may_be_unknown(one) and one.finished_at > self._ends_by[one.id] + 0.1:
+            is_late = one.finished_at > self._ends_by[one.id] + 0.1
+            if self.judges(unless=self._may_be_unknown(one)) and is_late:
                 self.broken(f"{one.name} of {one.uid} ends after its grace")
             return
         ran, dies = one.finished_at - one.started_at, self.wishes.hollow(one.uid, "")
-        if "sandbox-dies-after" in dies or not said:
+        if not said or not self.judges(unless="sandbox-dies-after" in dies):
             return
         span = parse_span(said["run-for"]) if "run-for" in said else None
         if span is not None and not span.least - 0.1 <= ran <= span.most + 0.1:
@@ -73,7 +74,8 @@ class Outlives(Rule):
     @override
     def moves(self) -> None:
         for each in self.runtime.lost():
-            self.broken(each)
+            if self.judges() and each:
+                self.broken(each)
 
 
 class CalledInOrder(Rule):
@@ -95,11 +97,10 @@ class CalledInOrder(Rule):
             self._under_way.clear()
             self._is_observed = False
             return
-        if uid and not self._is_observed:
+        if uid and self.judges() and not self._is_observed:
             self.broken(f"{method} is called for {uid} before anything was observed")
-        since = self.wishes.known_since(self.wishes.unwanted_at.get(uid, math.inf))
-        if method == "run" and self.wishes.now() - since > IN_FLIGHT:
-            self.broken(f"{uid} is run though nobody wants it")
+        if method == "run":
+            self._look_at_run(uid)
         others = [each for each, pod in +self._under_way if uid and pod == uid]
         ends_by = self.wishes.now() + grace
         is_shorter = others == ["stop"] and method == "stop" and ends_by < self._last_grace[uid]
@@ -110,6 +111,13 @@ class CalledInOrder(Rule):
         self._under_way[method, uid] += 1
         if sum(count for (_, pod), count in self._under_way.items() if pod) > AT_A_TIME:
             self.broken(f"more than {AT_A_TIME} calls about pods are under way")
+
+    def _look_at_run(self, uid: str) -> None:
+        wishes, now = self.wishes, self.wishes.now()
+        is_wanted = uid not in wishes.unwanted_at
+        since = wishes.known_since(wishes.unwanted_at.get(uid, now))
+        if self.judges(unless=not is_wanted and now - since <= IN_FLIGHT) and not is_wanted:
+            self.broken(f"{uid} is run though nobody wants it")
 
     @override
     def returns(self, method: str, uid: str) -> None:

@@ -42,11 +42,12 @@ class NeverBack(Rule):
     def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:
         for uid, status in statuses.items():
             before = self._phases.get(uid)
+            is_final = before in TERMINAL
             is_forgotten = self.wishes.killed_at >= self._shown_at and uid in self.wishes.touched
             is_forgotten |= self.wishes.is_forgotten(uid)
             is_forgotten |= self.wishes.is_unrecorded(uid, self._shown_at)
             is_forgotten |= self._is_refusal_lost(uid)
-            if before in TERMINAL and status["phase"] != before and not is_forgotten:
+            if is_final and self.judges(unless=is_forgotten) and status["phase"] != before:
                 self.broken(f"{uid} was {before} and is {status['phase']}")
             self._phases[uid] = status["phase"]
             for one in status.get("containerStatuses", ()):
@@ -65,9 +66,10 @@ class NeverBack(Rule):
 
     def _look_at_restarts(self, uid: str, one: Mapping[str, Any]) -> None:
         key, count = (uid, one["name"]), one["restartCount"]
+        before = self._restarts.get(key, 0)
         # Somebody who removes containers takes the count with them.
-        if count < self._restarts.get(key, 0) and uid not in self.wishes.touched:
-            self.broken(f"{one['name']} of {uid} had {self._restarts[key]} restarts, now {count}")
+        if before and self.judges(unless=uid in self.wishes.touched) and count < before:
+            self.broken(f"{one['name']} of {uid} had {before} restarts, now {count}")
         self._restarts[key] = count
 
 
@@ -85,14 +87,16 @@ class AddressStays(Rule):
     @override
     def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:
         for uid, status in statuses.items():
-            if status.get("podIP"):
-                self._shown[uid] = self.wishes.now()
-            elif self._shown.get(uid, 0.0) > self.wishes.killed_at and self._should_have(uid):
+            address, was_shown = status.get("podIP"), uid in self._shown
+            if was_shown and self.judges(unless=not self._should_have(uid)) and not address:
                 self.broken(f"{uid} shows no address any more")
+            if address:
+                self._shown[uid] = self.wishes.now()
 
     def _should_have(self, uid: str) -> bool:
         is_begun_anew = not self.runtime.restarts_containers and uid in self.wishes.touched
-        return self.wishes.wants(uid) and not is_begun_anew
+        is_known = self._shown[uid] > self.wishes.killed_at
+        return is_known and self.wishes.wants(uid) and not is_begun_anew
 
 
 class ErrorStays(Rule):
@@ -112,7 +116,8 @@ class ErrorStays(Rule):
         before = self._errors if self._kills == self.wishes.kills else {}
         for name, (restarts, error) in errors.items():
             restarts_before, error_before = before.get(name, (0, ""))
-            if error_before and not error and restarts > restarts_before:
+            is_again = error_before and restarts > restarts_before
+            if is_again and self.judges() and not error:
                 self.broken(f"{name} does not show any more that it failed with {error_before}")
         self._errors, self._kills = dict(errors), self.wishes.kills
 
@@ -126,6 +131,7 @@ class NoSecret(Rule):
 
     @override
     def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:
+        self.judges()
         self._lookout.look("a status", repr(statuses))
         for sighting in self._lookout.sightings():
             self.broken(f"a value of a Secret is seen: {sighting}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from typing import Any, Final
 
@@ -40,8 +39,8 @@ class OneInstance(Rule):
         for other in self.runtime.live():
             if other.id != one.id and (other.uid, other.name) == key:
                 self.broken(f"{one.name} of {one.uid} lives twice")
-        is_used = one.attempt <= self._attempts.get(key, -1)
-        if is_used and one.uid not in self.wishes.touched:
+        used = self._attempts.get(key, -1)
+        if self.judges(unless=one.uid in self.wishes.touched) and one.attempt <= used:
             self.broken(f"attempt {one.attempt} of {one.name} of {one.uid} is used twice")
         self._attempts[key] = one.attempt
 
@@ -55,8 +54,10 @@ class OneName(Rule):
     @override
     def starts(self, one: Instance) -> None:
         name = self._name(one)
+        if not name or not self.judges():
+            return
         for other in self.runtime.live():
-            if other.uid != one.uid and name and self._name(other) == name:
+            if other.uid != one.uid and self._name(other) == name:
                 self.broken(f"{one.uid} starts while {other.uid} runs under its name")
 
     def _name(self, one: Instance) -> str:
@@ -74,8 +75,10 @@ class Wanted(Rule):
 
     @override
     def starts(self, one: Instance) -> None:
-        since = self.wishes.known_since(self.wishes.unwanted_at.get(one.uid, math.inf))
-        if (one.asked_at or self.wishes.now()) - since > IN_FLIGHT:
+        wishes, asked_at = self.wishes, one.asked_at or self.wishes.now()
+        is_wanted = one.uid not in wishes.unwanted_at
+        since = wishes.known_since(wishes.unwanted_at.get(one.uid, asked_at))
+        if self.judges(unless=not is_wanted and asked_at - since <= IN_FLIGHT) and not is_wanted:
             self.broken(f"{one.name} of {one.uid} starts though nobody wants the pod")
 
 
@@ -92,7 +95,7 @@ class MeantImage(Rule):
         meant, since = self.runtime.meaning(one.image, is_pulled=policy == "Always")
         now = self.wishes.now()
         is_late = now - since > IN_FLIGHT and now - self.wishes.troubled_at > LOST_CALL
-        if meant and is_late and one.image_id != meant:
+        if meant and self.judges(unless=not is_late) and one.image_id != meant:
             self.broken(
                 f"{one.name} of {one.uid} starts with {one.image_id[-4:]}, not {meant[-4:]}"
             )
@@ -126,7 +129,7 @@ class InitFirst(Rule):
         before = inits[: names.index(one.name)] if one.name in names else inits
         for name, is_to_stay in before:
             done = self._started if is_to_stay else self._succeeded
-            if (one.sandbox, name) not in done:
+            if self.judges() and (one.sandbox, name) not in done:
                 self.broken(f"{one.name} of {one.uid} starts before {name}, which is not done")
         if not self.wishes.probe(one, "started"):
             self._started.add((one.sandbox, one.name))
@@ -153,8 +156,9 @@ class Policy(Rule):
         if last is None or last.sandbox != one.sandbox or last.image != one.image:
             return
         policy = self.wishes.spec(one.uid).get("restartPolicy", "Always")
-        is_over = policy == "Never" or (policy == "OnFailure" and last.exit_code == 0)
-        if is_over and one.uid not in self.wishes.touched:
+        if policy == "Always" or not self.judges(unless=one.uid in self.wishes.touched):
+            return
+        if policy == "Never" or last.exit_code == 0:
             self.broken(f"{one.name} of {one.uid} starts again: {policy}, {last.exit_code}")
 
 
@@ -185,7 +189,9 @@ class BackOff(Rule):
     @override
     def starts(self, one: Instance) -> None:
         past = self._past[one.uid, one.name]
-        if not past or past[-1].image != one.image or not self._is_known(one, past):
+        if not past or past[-1].image != one.image:
+            return
+        if not self.judges(unless=not self._is_known(one, past)):
             return
         waited, pause = (
             self.wishes.now() - past[-1].finished_at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 from typing_extensions import override
@@ -27,15 +28,18 @@ class StopWanted(Rule):
 
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
+        is_wanted = self.wishes.wants(one.uid) and self.wishes.is_as_wanted(one)
+        if self.judges(unless=is_wanted and self._may_be_stopped(one)) and is_wanted:
+            self.broken(f"{one.name} of {one.uid} is stopped though it is wanted")
+
+    def _may_be_stopped(self, one: Instance) -> bool:
+        """Return whether there is a reason to stop what is wanted as it is."""
         wishes = self.wishes
-        if self._is_sidecar_of_nobody(one) or wishes.has_failed(one) or self._lacks_start(one):
-            return
         edited_at = wishes.edited_at.get(one.uid, 0.0)
         is_unknown = wishes.now() - wishes.known_since(edited_at) < IN_FLIGHT
-        if edited_at >= one.started_at and (is_unknown or has_hook(self, one)):
-            return
-        if wishes.wants(one.uid) and wishes.is_as_wanted(one) and one.uid not in wishes.touched:
-            self.broken(f"{one.name} of {one.uid} is stopped though it is wanted")
+        was_other = edited_at >= one.started_at and (is_unknown or has_hook(self, one))
+        has_ended = self._is_sidecar_of_nobody(one) or wishes.has_failed(one)
+        return was_other or has_ended or self._lacks_start(one) or one.uid in wishes.touched
 
     def _lacks_start(self, one: Instance) -> bool:
         """Return whether the postStart of a container may have failed."""
@@ -69,11 +73,12 @@ class GraceShrinks(Rule):
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         now = self.wishes.now()
-        if self.wishes.killed_at >= self._asked_at.get(one.id, now):
-            self._ends_by.pop(one.id, None)
+        is_anew = self.wishes.killed_at >= self._asked_at.get(one.id, math.inf)
+        if one.id not in self._ends_by or not self.judges(unless=is_anew):
+            self._ends_by[one.id] = math.inf
         self._asked_at[one.id] = now
         least = LEAST_AFTER_HOOK if has_hook(self, one) else LEAST
-        allowed = max(self._ends_by.get(one.id, float("inf")), now + least)
+        allowed = max(self._ends_by[one.id], now + least)
         if now + grace > allowed + 1.0:  # a runtime is told whole seconds
             self.broken(f"the grace of {one.name} of {one.uid} grows to {grace:.1f} s")
         self._ends_by[one.id] = min(allowed, now + grace)
@@ -81,7 +86,7 @@ class GraceShrinks(Rule):
 
     @override
     def is_killed(self, one: Instance) -> None:
-        if self.wishes.now() < self._may_be_killed_at.get(one.id, 0.0):
+        if self.judges() and self.wishes.now() < self._may_be_killed_at.get(one.id, 0.0):
             self.broken(f"{one.name} of {one.uid} is killed before its grace is over")
 
 
@@ -96,9 +101,8 @@ class AfterHook(Rule):
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         since = self.wishes.unwanted_at.get(one.uid, self.wishes.now())
         is_known = self.runtime.knows_hooks or since > self.wishes.killed_at
-        if one.uid in self.wishes.touched or not is_known:
-            return
-        if has_hook(self, one) and grace < LEAST_AFTER_HOOK:
+        is_exempt = one.uid in self.wishes.touched or not is_known
+        if has_hook(self, one) and self.judges(unless=is_exempt) and grace < LEAST_AFTER_HOOK:
             self.broken(f"{one.name} of {one.uid} has {grace:.1f} s after its hook")
 
 
@@ -113,7 +117,7 @@ class OthersStay(Rule):
     def moves(self) -> None:
         now = dict(self.runtime.others())
         for each, state in self._before.items():
-            if now.get(each) != state:
+            if self.judges() and now.get(each) != state:
                 self.broken(f"{each[-4:]}, which is nobody's, is {now.get(each, 'gone')} now")
         self._before = now
 

@@ -61,12 +61,13 @@ class OneWatcher(Rule):
         there, referenced = set(held_by(actors)), set(self._referenced())
         calm_since = max(wishes.troubled_at, wishes.killed_at, wishes.known_since(0.0)) + CALM
         for key in sorted(there - referenced) if self.runtime.is_there else ():
-            if now > max(calm_since, self._released_at.get(key, 0.0) + CALM):
+            if self.judges(unless=now <= max(calm_since, self._released_at.get(key, 0.0) + CALM)):
                 self.broken(f"an actor is there for {key}, which nobody references")
         followed = self._followed()
-        for key in sorted(referenced - there):
+        for key in sorted(referenced):
             may_rest = key not in followed and now >= self._since[key] + READ_FOR
-            if max(calm_since, self._since[key] + CALM) < now and not may_rest:
+            is_new = now <= max(calm_since, self._since[key] + CALM)
+            if self.judges(unless=may_rest or is_new) and key not in there:
                 self.broken(f"no actor is there for {key}, which is referenced")
 
     def _followed(self) -> set[tuple[str, str]]:

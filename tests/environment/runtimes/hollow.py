@@ -149,14 +149,13 @@ class Hollow(Runtime):
         kept, self._kept = self._kept, {}
         for one in kept.values():
             record = self._machine.inventory.container(one.id)
+            started_at = one.started_at if record is None else instance(record).started_at
             if record is None and one.id not in self._machine.removed:
                 yield f"{one.name} of {one.uid} is not on record"
-            elif (
-                record is not None
-                and one.started_at
-                and instance(record).started_at != one.started_at
-            ):
+            elif one.started_at and started_at != one.started_at:
                 yield f"{one.name} of {one.uid} was started at another time by its record"
+            else:
+                yield ""
 
     def _make_core(self, rules: HollowRules) -> HollowCore:
         core = HollowCore(rules)

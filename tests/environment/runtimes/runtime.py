@@ -120,5 +120,8 @@ class Runtime(ABC):
         """Yield what is there, and nobody needs: of other pods than ``wanted``, or too much of these."""
 
     def lost(self) -> Iterator[str]:
-        """Yield what a SIGKILL of the agent has taken away, and must not have. Each thing once."""
+        """Yield of each thing that a SIGKILL of the agent must not take away what is wrong with it now.
+
+        Empty if nothing is. Each thing once.
+        """
         yield from ()
