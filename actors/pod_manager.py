@@ -16,7 +16,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port
-from manifests.priorities import is_critical
+from manifests.qos import is_critical
 from messages.changes import Op, PodChange
 from messages.pod_manager import (
     DescribePod,

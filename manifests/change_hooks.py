@@ -10,8 +10,8 @@ import signal
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from manifests.durations import parse_duration
-from manifests.references.pods import Use
+from manifests.references import Use
+from manifests.times import parse_duration
 from messages.objects import ChangeAction
 from messages.units import Seconds
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from manifests.defaults.pod import fill_defaults
-from manifests.findings import Findings
+from manifests.defaults import fill_defaults
+from manifests.findings import Findings, Place
 from manifests.names import dns_label, dns_subdomain
-from manifests.places import Place
 from manifests.reading.decoding import canonical_json, read_document
 from manifests.reading.document import Document, DocumentError
-from manifests.references.api_objects import LOCAL, api_references
 from manifests.refusals import (
     RefusalError,
     Refused,
@@ -28,6 +26,8 @@ from manifests.refusals import (
 from manifests.schema import conform_pod
 from manifests.static_pods import (
     DEFAULT_NAMESPACE,
+    LOCAL,
+    api_references,
     content_digest,
     digested_containers,
     keep_uid,
@@ -38,7 +38,7 @@ from manifests.static_pods import (
     warn_of_priority,
 )
 from manifests.texts import quoted
-from manifests.validation.change_hooks import warn_of_change_hook
+from manifests.validation.metadata import warn_of_change_hook
 from manifests.validation.pod import validate_pod
 from manifests.validation.volumes import refuse_unknown_volumes
 from messages.objects import ObjectKind

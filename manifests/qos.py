@@ -1,13 +1,28 @@
-"""The quality-of-service class of a pod. Pure."""
+"""How important a pod is: its priority, and its quality-of-service class. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import Final
 
 from manifests.quantities import amount, is_quantity
 from manifests.requests import CPU, MEMORY
-from messages.pods import JsonObject
+from messages.pods import JsonObject, Pod
+
+CRITICAL_PRIORITY: Final = 2_000_000_000
+"""From here on a priority is one of the system's own."""
+
+
+def priority_of(pod: Pod) -> int | None:
+    """Return the pod's priority; None if it has none, which compares with no other."""
+    priority: int | None = (pod.document.get("spec") or {}).get("priority")
+    return priority
+
+
+def is_critical(pod: Pod) -> bool:
+    """Return whether the node must run the pod: it is static, a mirror, or the system's own."""
+    return pod.is_static or pod.is_mirror or (priority_of(pod) or 0) >= CRITICAL_PRIORITY
 
 
 class QosClass(StrEnum):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from manifests.findings import CountedFindings, FieldFinding, Findings, reason, shown
-from manifests.places import REQUIRED
+from manifests.findings import REQUIRED, CountedFindings, FieldFinding, Findings, reason, shown
 from manifests.reading.document import Document
 from messages.sources import RejectReason
 

@@ -1,18 +1,24 @@
-"""What makes the pod of a manifest a static pod of one node: its names, UID and annotations.
+"""What makes the pod of a manifest a static pod of one node: names, UID, annotations, and what it may need.
 
 The UID is a digest of the user's document and the node's name, and of nothing else, since a changed UID
 restarts the pod. So neither defaults, nor the path of the file, nor the version of the agent change it.
+
+A static pod must run while the API server is away, so it may reference none of its objects (rules S16 and
+R1-R7). Secrets and ConfigMaps are allowed if local files provide them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from manifests.places import Place
+from manifests.findings import Path, Place
 from manifests.reading.decoding import canonical_json
+from manifests.references import pod_references
 from manifests.texts import quoted
+from messages.objects import ObjectKind
 from messages.pods import (
     CONFIG_HASH,
     CONFIG_SEEN,
@@ -172,3 +178,65 @@ def _tolerate_everything(spec: Json) -> None:
             tolerations[index] = dict(_NO_EXECUTE)
             return
     tolerations.append(dict(_NO_EXECUTE))
+
+
+SECRETS = "secrets"
+CONFIG_MAPS = "configmaps"
+LOCAL = frozenset({SECRETS, CONFIG_MAPS})
+"""What local files can provide."""
+
+_NAMED_RESOURCES = {ObjectKind.SECRET: SECRETS, ObjectKind.CONFIG_MAP: CONFIG_MAPS}
+_VOLUME_RESOURCES = {
+    "configMap": CONFIG_MAPS,
+    "secret": SECRETS,
+    "csi": "csidrivers",
+    "glusterfs": "endpoints",
+    "persistentVolumeClaim": "persistentvolumeclaims",
+    "ephemeral": "persistentvolumeclaims",
+    "azureFile": SECRETS,
+}
+_PROJECTED_RESOURCES = {
+    "configMap": CONFIG_MAPS,
+    "secret": SECRETS,
+    "serviceAccountToken": "serviceaccounts",
+    "clusterTrustBundle": "clustertrustbundles",
+    "podCertificate": "podcertificates",
+}
+
+
+class Reference(NamedTuple):
+    """The field at ``path`` makes the pod depend on an object of the kind ``resource``."""
+
+    resource: str
+    path: Path
+
+
+def api_references(spec: Place) -> Iterator[Reference]:
+    """Yield what ``spec`` depends on, in the order in which it is refused."""
+    if spec.get("serviceAccountName"):
+        yield Reference("serviceaccounts", (*spec.path, "serviceAccountName"))
+    yield from _named(spec)
+    if spec.get("resourceClaims"):
+        yield Reference("resourceclaims", (*spec.path, "resourceClaims"))
+    for volume in spec.each("volumes"):
+        for kind, resource in _VOLUME_RESOURCES.items():
+            if volume.has(kind):
+                yield Reference(resource, (*volume.path, kind))
+        yield from _projected(volume)
+
+
+def _named(spec: Place) -> Iterator[Reference]:
+    for kind, resource in _NAMED_RESOURCES.items():
+        for reference in pod_references({"spec": spec.value}):
+            if reference.kind is kind:
+                yield Reference(resource, reference.path)
+
+
+def _projected(volume: Place) -> Iterator[Reference]:
+    projected = volume.child("projected")
+    if projected is None:
+        return
+    for source in projected.each("sources"):
+        for kind, resource in _PROJECTED_RESOURCES.items():
+            if source.has(kind):
+                yield Reference(resource, (*source.path, kind))

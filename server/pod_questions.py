@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from manifests.references.identity import origin_of
+from manifests.references import origin_of
 from messages.events import NotedEvent, PodEventsDescribed
 from messages.objects import ObjectDescribed, ObjectId, ObjectState, Origin
 from messages.pods import JsonObject, Pod, PodUid

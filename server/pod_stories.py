@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from manifests.references.identity import origin_of
-from manifests.references.pods import pod_references
+from manifests.references import origin_of, pod_references
 from manifests.times import rfc3339_milli
 from messages.events import EventType, NotedChange, NotedEvent, PodEventsDescribed
 from messages.objects import ChangeDecided, ObjectId

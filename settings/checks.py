@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from manifests.durations import format_duration
+from manifests.times import format_duration
 from messages.units import Seconds
 from settings.errors import UsageError
 

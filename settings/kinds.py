@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from manifests.durations import Span, format_duration, parse_duration, parse_span
+from manifests.times import Span, format_duration, parse_duration, parse_span
 from messages.units import Seconds
 from settings.addresses import endpoint_shown, endpoint_socket, host_name, ip_address
 

@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import Any, Final, ParamSpec
 
-from manifests.durations import format_duration
+from manifests.times import format_duration
 from messages.units import Seconds
 from settings.kinds import Kind
 from settings.situation import Situation, Where

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from manifests.durations import Span
 from manifests.requests import Amounts
+from manifests.times import Span
 from messages.pods import JsonObject
 from settings.containers import ContainerSettings
 from settings.errors import UsageError

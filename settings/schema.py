@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic import Field as Limits
 
-from manifests.durations import format_duration, parse_duration
+from manifests.times import format_duration, parse_duration
 from messages.units import Seconds
 from settings import kinds
 from settings.addresses import ip_address

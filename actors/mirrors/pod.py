@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from manifests.references.pods import pod_references
+from manifests.references import pod_references
 from messages.api import ApiRequest, Verb
 from messages.node import NodeIs, NodeUid
 from messages.pods import (

@@ -34,7 +34,7 @@ from files.watching.messages import FilesMessage, FilesNoticed, LookDue, WatchDu
 from kernel import Actor, Key, Level, Port
 from manifests.objects.local import LocalObject, decode_object
 from manifests.objects.values import fingerprint
-from manifests.verdicts.report import VerdictReport
+from manifests.verdicts import VerdictReport
 from messages.holders import (
     HolderIs,
     ListLocalObjects,

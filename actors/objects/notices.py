@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from kernel import Port, Timer
-from manifests.references.pods import Use
+from manifests.references import Use
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.objects import (
     ChangeAction,

@@ -20,7 +20,7 @@ from actors.pods.node_fit import (
     taint_misfit,
 )
 from actors.pods.preemption import Candidate, is_ever_preemptable, victims
-from manifests.priorities import is_critical
+from manifests.qos import is_critical
 from manifests.requests import (
     ANY_ADDRESS,
     CPU,

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from manifests.priorities import is_critical, priority_of
-from manifests.qos import QosClass, qos_class
+from manifests.qos import QosClass, is_critical, priority_of, qos_class
 from manifests.requests import CPU, MEMORY, Amounts
 from messages.pods import Pod
 from messages.statuses import PodFailure

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from actors.probes.http_answers import REDIRECTS, HttpAnswerError, HttpAnswerReader
 from actors.probes.http_requests import HttpPage, request_of
-from manifests.durations import format_duration
+from manifests.times import format_duration
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 

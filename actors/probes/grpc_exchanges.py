@@ -24,7 +24,7 @@ from actors.probes.http2_frames import (
     FramingError,
     framed,
 )
-from manifests.durations import format_duration
+from manifests.times import format_duration
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 

@@ -33,8 +33,7 @@ from actors.volumes.making.jobs import (
     VolumeMade,
     VolumeOutcome,
 )
-from manifests.references.identity import object_of
-from manifests.references.pods import volume_references
+from manifests.references import object_of, volume_references
 from messages.objects import ObjectId
 from messages.pods import Pod, PodUid
 from messages.units import Seconds

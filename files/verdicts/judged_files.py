@@ -23,7 +23,7 @@ from files.watching.inotify import KeepWatch
 from files.watching.messages import FilesHost, FilesMessage
 from files.watching.scanned_path import ScannedPath
 from manifests.texts import printable
-from manifests.verdicts.report import VerdictReport
+from manifests.verdicts import VerdictReport
 from messages.sources import Epoch, MirrorsJudged, PodsJudged, Rescan, SourceDescribed
 from messages.units import Seconds, Timestamp
 

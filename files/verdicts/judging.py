@@ -21,7 +21,7 @@ from files.looking.steps import Steps, result_of
 from files.verdicts.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
 from manifests.refusals import Refused
 from manifests.texts import printable
-from manifests.verdicts.conflicts import Conflict, conflicts, served
+from manifests.verdicts import Conflict, conflicts, served
 from messages.pods import PodUid
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 from messages.units import Seconds, Timestamp

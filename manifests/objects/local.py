@@ -17,10 +17,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from manifests.findings import Findings
+from manifests.findings import Findings, Place
 from manifests.names import dns_label, dns_subdomain
 from manifests.objects.values import UnusableObjectError, object_value
-from manifests.places import Place
 from manifests.reading.decoding import read_document
 from manifests.reading.document import Document, DocumentError
 from manifests.refusals import (

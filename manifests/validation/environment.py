@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from manifests.findings import REQUIRED, Place
 from manifests.names import (
     dns_subdomain,
     environment_name,
@@ -16,7 +17,6 @@ from manifests.names import (
     object_key,
     qualified_name,
 )
-from manifests.places import REQUIRED, Place
 from manifests.quantities import amount
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from manifests.findings import Findings
+from manifests.findings import Findings, Place, told_twice
 from manifests.names import (
     dns_label,
     dns_subdomain,
@@ -19,11 +19,13 @@ from manifests.names import (
     qualified_name,
     search_path,
 )
-from manifests.places import Place, told_twice
 from manifests.quantities import amount
-from manifests.validation.containers import validate_containers
+from manifests.validation.containers import (
+    validate_containers,
+    validate_pod_resources,
+    validate_resource_name,
+)
 from manifests.validation.metadata import validate_labels, validate_metadata
-from manifests.validation.resources import validate_pod_resources, validate_resource_name
 from manifests.validation.security import validate_pod_security
 from manifests.validation.selectors import (
     validate_affinity,

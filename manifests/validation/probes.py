@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from manifests.findings import REQUIRED, Place
 from manifests.names import header_name, port_name
-from manifests.places import REQUIRED, Place
 from manifests.texts import quoted
 
 MAX_PORT = 65535

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from manifests.findings import MAX_ID, Place, told_twice
 from manifests.names import relative_path
-from manifests.places import MAX_ID, Place, told_twice
 
 _SYSCTL = re.compile(r"[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*")
 _SYSCTL_LEN = 253

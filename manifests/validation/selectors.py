@@ -5,8 +5,8 @@ A static pod is never scheduled, but its mirror must pass, and tolerations count
 
 from __future__ import annotations
 
+from manifests.findings import REQUIRED, Place
 from manifests.names import dns_label, dns_subdomain, label_value, qualified_name
-from manifests.places import REQUIRED, Place
 from manifests.taints import EFFECTS
 from manifests.texts import quoted
 from manifests.validation.metadata import validate_labels

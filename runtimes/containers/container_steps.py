@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from manifests.durations import format_duration
 from manifests.restart_rules import AfterExit
+from manifests.times import format_duration
 from messages.container_runtime import CreateContainer, RemoveContainer, StartContainer
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
 from messages.pods import Pod

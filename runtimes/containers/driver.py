@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from manifests.priorities import is_critical
+from manifests.qos import is_critical
 from messages.container_runtime import CreateContainer, StopContainer
 from messages.pod_runtime import ContainerState, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
-from manifests.durations import format_duration
 from manifests.image_names import NEVER
+from manifests.times import format_duration
 from messages.container_runtime import (
     CreateContainer,
     FindImage,

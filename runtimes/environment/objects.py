@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from manifests.references.identity import object_of
+from manifests.references import object_of
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pod_runtime import UsedObject
 from messages.pods import JsonObject, Pod

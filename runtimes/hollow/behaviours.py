@@ -12,8 +12,8 @@ from contextlib import suppress
 from signal import Signals
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
-from manifests.durations import Span, parse_span
 from manifests.restart_rules import ALWAYS, behaviour_of, is_sidecar
+from manifests.times import Span, parse_span
 from messages.pods import JsonObject, Pod
 from runtimes.hollow.commands import outcome_of
 from runtimes.hollow.rules import (

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final, assert_never
 
-from manifests.durations import Span
 from manifests.quantities import amount, is_quantity
+from manifests.times import Span
 from messages.container_runtime import (
     ContainerLog,
     ContainerQuestion,

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from manifests.durations import Span
+from manifests.times import Span
 from messages.units import Seconds
 
 PodNetwork: TypeAlias = IPv4Network | IPv6Network

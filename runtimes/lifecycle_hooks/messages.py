@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from manifests.durations import format_duration
 from manifests.handlers import (
     ExecAction,
     HttpGetAction,
@@ -21,6 +20,7 @@ from manifests.handlers import (
     UnusableHandler,
     common_action,
 )
+from manifests.times import format_duration
 from messages.pods import JsonObject, PodUid
 from messages.port import Port
 from messages.units import Seconds

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, TypeAlias
 
-from manifests.references.identity import object_of
+from manifests.references import object_of
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
 from runtimes.environment.assembling import environment_of

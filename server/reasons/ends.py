@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from manifests.durations import parse_duration
-from manifests.times import moment_of
+from manifests.times import moment_of, parse_duration
 from messages.units import Seconds, Timestamp
 from server.reasons.known import PodCase, PodReason, ShownContainer, sentence
 from stores.statuses.conditions import VOLUMES_RELEASED

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from manifests.references.pods import PodReference, Use, pod_references
+from manifests.references import PodReference, Use, pod_references
 from server.reasons.known import PodCase, PodReason, sentence
 from stores.statuses.conditions import SUPPORTED, VOLUMES_READY
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from manifests.references.pods import pod_references
+from manifests.references import pod_references
 from manifests.times import moment_of, rfc3339_milli
 from messages.events import NotedEvent
 from messages.pods import API, JsonObject, Pod, PodPhase, PodUid

@@ -14,7 +14,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port
-from manifests.verdicts.report import VerdictReport
+from manifests.verdicts import VerdictReport
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.pods import API, Pod
 from messages.sources import (

@@ -15,7 +15,7 @@ from files.watching.inotify import InotifyWatch, KeepWatch
 from files.watching.messages import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
 from kernel import Actor, Key, Port
 from manifests.pod_manifest import ManifestRules, decode_manifest
-from manifests.verdicts.report import VerdictReport
+from manifests.verdicts import VerdictReport
 from messages.pod_runtime import ListRuntimePods, PodsObserved, RuntimePod
 from messages.pods import FILE, Pod
 from messages.sources import (

@@ -20,7 +20,7 @@ from typing_extensions import override
 from kernel import Actor, Key, Port
 from manifests.pod_manifest import ManifestRules, decode_document
 from manifests.refusals import Refused
-from manifests.verdicts.report import VerdictReport
+from manifests.verdicts import VerdictReport
 from messages.pod_runtime import ListRuntimePods, PodsObserved, RuntimePod
 from messages.pods import HTTP
 from messages.sources import (

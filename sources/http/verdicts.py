@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from manifests.pod_manifest import Decoded
 from manifests.reading.document import Document, DocumentError
 from manifests.refusals import Refused
-from manifests.verdicts.conflicts import Conflict, conflicts, served
+from manifests.verdicts import Conflict, conflicts, served
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 from sources.http.bodies import Decode, KnownItems, outcome_of

@@ -14,8 +14,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from manifests.change_hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
-from manifests.references.identity import origin_of
-from manifests.references.pods import Use, pod_references
+from manifests.references import Use, origin_of, pod_references
 from messages.changes import Op, PodChange
 from messages.holders import EVERY_MARK, NO_MARK, Mark
 from messages.objects import ObjectId, ObjectKind, Origin

@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from manifests.defaults.pod import fill_defaults
+from manifests.defaults import fill_defaults
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from manifests.reading.decoding import canonical_json
 from messages.pods import CONFIG_SOURCE, FILE, HTTP, Pod, SourceName

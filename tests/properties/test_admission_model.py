@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.pods.admission import Admission, Admitted, Preempt, Rejected
 from actors.pods.node_fit import NodeView
-from manifests.priorities import is_critical
+from manifests.qos import is_critical
 from manifests.requests import pod_requests
 from messages.pods import Pod, PodUid
 from tests.support.builders import make_pod, uid_of

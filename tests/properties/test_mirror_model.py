@@ -13,7 +13,7 @@ from typing_extensions import override
 from actors.mirrors.pod import can_be_shown
 from actors.mirrors.verdicts import REFERENCES
 from actors.pod_manager import POD_MANAGER
-from manifests.references.pods import pod_references
+from manifests.references import pod_references
 from messages.api import CallApi, FailureKind, Verb
 from messages.pods import CONFIG_MIRROR, CONTENT_DIGEST, FILE, HTTP, Pod, SourceName
 from messages.port import Port

@@ -13,8 +13,7 @@ from typing import Final
 
 from actors.pods.records import ObjectVersion
 from manifests.change_hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
-from manifests.references.identity import object_of
-from manifests.references.pods import Use, pod_references
+from manifests.references import Use, object_of, pod_references
 from messages.objects import (
     Change,
     HeldObject,

@@ -12,8 +12,7 @@ from typing import Final
 
 from actors.pods.records import ObjectVersion
 from manifests.change_hooks import ROLLOUT_GROUP
-from manifests.references.identity import object_of
-from manifests.references.pods import container_references, volume_references
+from manifests.references import container_references, object_of, volume_references
 from manifests.restart_rules import is_sidecar
 from messages.change_hooks import RolloutGroup
 from messages.objects import ChangeAction, ObjectId

@@ -8,10 +8,10 @@ from itertools import accumulate
 from typing import Any, Final
 
 from actors.volumes.payload import Payload, VolumeFile
-from manifests.defaults.volumes import FILE_MODE
+from manifests.defaults import FILE_MODE
 from manifests.names import file_in_volume
 from manifests.texts import printable, quoted
-from manifests.validation.projections import MAX_MODE
+from manifests.validation.volumes import MAX_MODE
 from messages.pods import JsonObject, Pod
 
 LONGEST_PATH: Final = 4096

@@ -19,10 +19,9 @@ from actors.volumes.content.files import (
     cleaned,
 )
 from actors.volumes.payload import Payload
-from manifests.defaults.volumes import TOKEN_SECONDS
+from manifests.defaults import TOKEN_SECONDS
 from manifests.downward import UnknownAmountError, amount_value, metadata_value
-from manifests.references.identity import object_of
-from manifests.references.pods import volume_references
+from manifests.references import object_of, volume_references
 from manifests.texts import as_bytes
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod

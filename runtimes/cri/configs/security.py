@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from manifests.findings import MAX_ID
 from manifests.names import relative_path
-from manifests.places import MAX_ID
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs.documents import all_containers, effective, security_of, spec_of
 from runtimes.cri.configs.node import CriNode

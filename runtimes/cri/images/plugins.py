@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from manifests.durations import parse_duration
 from manifests.reading.decoding import read_document
 from manifests.reading.document import DocumentError
+from manifests.times import parse_duration
 from messages.units import Seconds
 from runtimes.cri.images.keyring import LocatedAuth, covers, read_auth
 

@@ -9,8 +9,8 @@ from typing import Final, Protocol
 import structlog
 
 from kernel import Operation, Port
-from manifests.durations import format_duration
 from manifests.image_names import ImageName, parse_image_name
+from manifests.times import format_duration
 from messages.container_runtime import (
     CallRuntime,
     FindImage,

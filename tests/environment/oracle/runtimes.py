@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from manifests.durations import parse_span
+from manifests.times import parse_span
 from tests.environment.machine import Instance
 from tests.environment.oracle.rule import Rule
 from tests.environment.oracle.starts import IN_FLIGHT

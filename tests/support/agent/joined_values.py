@@ -11,7 +11,7 @@ from agent.app import Agent
 from agent.edges import Edges, ProcessEdges
 from kernel import StartChild, isolated
 from kube.streams.actor import WATCHES
-from manifests.references.identity import object_of
+from manifests.references import object_of
 from messages.objects import ObjectKind, RegisterPod
 from messages.pods import JsonObject, Pod
 from messages.port import Port

@@ -37,7 +37,7 @@ from kernel import (
     SupervisorSpec,
     isolated,
 )
-from manifests.references.identity import object_of
+from manifests.references import object_of
 from messages.events import PostEvent
 from messages.holders import (
     HolderFact,

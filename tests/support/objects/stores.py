@@ -26,7 +26,7 @@ from agent.objects import MANAGERS
 from kernel import AnySpec, ChildSpec, Key, Port, Steps, SupervisorSpec
 from kube.calls.actor import API_CALLS
 from kube.streams.actor import WATCHES
-from manifests.references.identity import object_of
+from manifests.references import object_of
 from messages.events import PostEvent
 from messages.objects import (
     BEGUN_WITH,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from manifests.durations import Span
 from manifests.thresholds import DEFAULT_THRESHOLDS, PIDS_FREE, Threshold
+from manifests.times import Span
 from messages.units import Seconds
 from settings.cluster import ChangeDetection
 

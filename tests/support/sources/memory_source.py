@@ -8,7 +8,7 @@ from typing import assert_never
 from typing_extensions import override
 
 from kernel import Actor, Key, Port
-from manifests.verdicts.judgements import with_pods_judged
+from manifests.verdicts import with_pods_judged
 from messages.pods import HTTP, Pod
 from messages.sources import (
     DescribeSource,

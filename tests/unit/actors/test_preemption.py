@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.pods.preemption import Candidate, is_ever_preemptable, victims
-from manifests.priorities import is_critical
+from manifests.qos import is_critical
 from manifests.requests import pod_requests
 from messages.pods import Pod
 from tests.support.builders import make_pod

@@ -13,7 +13,7 @@ from files.verdicts.judging import judge
 from files.verdicts.state import FileState
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from manifests.refusals import Refused
-from manifests.verdicts.report import changes
+from manifests.verdicts import changes
 from messages.pods import FILE
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 from messages.units import Timestamp

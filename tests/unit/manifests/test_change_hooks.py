@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manifests.change_hooks import MAX_SPLAY, ChangeHook, ChangeHookError, change_hook
-from manifests.durations import format_duration
+from manifests.times import format_duration
 from messages.objects import ChangeAction
 from messages.units import Seconds
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from manifests.defaults.volumes import default_volume
+from manifests.defaults import default_volume
 from manifests.image_names import default_pull_policy
 from tests.support.manifests.manifest_text import GOOD, decoded, document_of, edited
 

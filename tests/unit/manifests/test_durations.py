@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from manifests.durations import format_duration, parse_duration
+from manifests.times import format_duration, parse_duration
 from messages.units import Seconds
 
 

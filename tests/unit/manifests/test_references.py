@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.references.pods import PodReference, Use, pod_references
+from manifests.references import PodReference, Use, pod_references
 from messages.objects import ObjectKind
 from messages.pods import JsonObject
 from tools.generate_pod_schema import pod_schema

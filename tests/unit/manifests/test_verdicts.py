@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from manifests.verdicts.judgements import with_mirrors_judged, with_pods_judged
-from manifests.verdicts.report import VerdictReport
+from manifests.verdicts import VerdictReport, with_mirrors_judged, with_pods_judged
 from messages.pods import FILE, PodUid
 from messages.sources import (
     ManifestVerdict,

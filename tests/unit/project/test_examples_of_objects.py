@@ -11,7 +11,7 @@ from kubernetes.client.models import V1ConfigMap, V1Pod, V1Secret
 
 from manifests.objects.local import DecodedObject, decode_object
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
-from manifests.references.pods import pod_references
+from manifests.references import pod_references
 from manifests.refusals import Refused
 from messages.objects import ObjectKind
 from messages.pods import FILE

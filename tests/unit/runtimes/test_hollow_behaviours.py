@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from manifests.durations import LONGEST_SPAN, Span
+from manifests.times import LONGEST_SPAN, Span
 from messages.units import Seconds
 from runtimes.hollow.behaviours import OF_CONTAINERS, Behaviours, UnreadableAnnotationError
 from runtimes.hollow.rules import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.durations import format_duration, parse_duration
+from manifests.times import format_duration, parse_duration
 from messages.units import Seconds
 from settings.kinds import checked_frequency
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from manifests.priorities import is_critical
+from manifests.qos import is_critical
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid
 from stores.pods.index import PodCounts, PodIndex, is_mirror_pod_of
 from tests.support.builders import edited, make_mirror, make_pod

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from manifests.references.pods import Use
+from manifests.references import Use
 from messages.changes import Op, PodChange
 from messages.holders import EVERY_MARK, NO_MARK, Mark
 from messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin

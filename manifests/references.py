@@ -1,8 +1,9 @@
 """Which Secrets and ConfigMaps a pod references (rules R1 to R7), found by one walk over its JSON.
 
-The names are in the pod's own namespace. Objects that a pod needs indirectly are left out (rule R4): the
-Secrets of its persistent volumes and service accounts, and tokens that are made for it. Fields of a wrong
-type name nothing. Whether an object can have such a name is not checked.
+The names are in the pod's own namespace, at the API server or, for a static pod, in local files. Objects that
+a pod needs indirectly are left out (rule R4): the Secrets of its persistent volumes and service accounts, and
+tokens that are made for it. Fields of a wrong type name nothing. Whether an object can have such a name is
+not checked.
 """
 
 from __future__ import annotations
@@ -11,8 +12,19 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from messages.objects import ObjectKind
-from messages.pods import JsonObject
+from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pods import JsonObject, Pod
+
+
+def origin_of(pod: Pod) -> Origin:
+    """Return where the objects of ``pod`` are read from."""
+    return Origin.LOCAL if pod.is_static else Origin.API
+
+
+def object_of(pod: Pod, kind: ObjectKind, name: str) -> ObjectId:
+    """Return the object of that name in the pod's namespace."""
+    return ObjectId(kind=kind, namespace=pod.namespace, name=name, origin=origin_of(pod))
+
 
 Path: TypeAlias = tuple[str | int, ...]
 """Steps from the top of the pod's JSON: field names and list indices."""

@@ -1,1 +1,0 @@
-"""What the API server fills in where a pod says nothing."""

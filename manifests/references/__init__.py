@@ -1,1 +1,0 @@
-"""Which objects of the API a pod references."""
