@@ -29,12 +29,12 @@ from agent.sources import static_sources
 from kernel import BaseActor
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
 from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage
-from kube.streams.memory import WatchMemory
-from kube.streams.room import ConnectionRoom
+from kube.streams.rules import ConnectionRoom
+from kube.streams.shared import WatchMemory
 from server.limits import connections_for_watches, descriptors_for_watches
 from settings.cluster import ClusterSettings
 from settings.version import version
-from sources.apiserver.source import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts
+from sources.apiserver import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts
 
 
 def _told(agent: Composition) -> ClusterSettings:

@@ -31,7 +31,7 @@ from agent.edges import ContainerEdges
 from agent.node_view import CurrentAddresses, node_resources
 from agent.runtimes import ProbeParts
 from agent.sources import source_names
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from manifests.requests import Amounts
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pod_runtime import RuntimeNode

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.logs.layout import LogOptions
-from files.cgroups.options import CgroupDriver, CgroupOptions, refusals
+from files.cgroups.names import CgroupDriver, CgroupOptions, refusals
 from kube.credentials.commands import output_of
 from manifests.requests import Amounts
 from runtimes.cri.configs.dns import parse_resolv_conf

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kube.api_connections import ApiConnections
     from kube.calls.actor import CallMemory, CallsActorMessage
     from kube.streams.actor import WatchesOwnMessage
-    from kube.streams.memory import WatchMemory
+    from kube.streams.shared import WatchMemory
     from runtimes.cri.operations.flow import Disk
     from runtimes.cri.runtime_socket import RuntimeSocket
     from runtimes.cri.wire.transport import Wire
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from runtimes.lifecycle_hooks.sockets import LoopSockets
     from runtimes.provider.calls import ProviderCalls, ThreadedCalls
     from runtimes.provider.loading import LoadedProvider
-    from sources.http.answers import MakeFetcher
+    from sources.http.asking import MakeFetcher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from files.kept_contents import KeptContents
 from kernel import Key, Port
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage
-from sources.apiserver.source import API_SOURCE
-from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.apiserver import API_SOURCE
+from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.asking import one_thread
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
 from sources.kept_uids import StaticUids

@@ -53,8 +53,8 @@ from server.actor import HTTP_SERVER, Listeners
 from settings.agent import Settings
 from settings.situation import RuntimeKind
 from settings.version import Releases
-from sources.apiserver.source import API_SOURCE
-from sources.file.source import FILE_SOURCE
+from sources.apiserver import API_SOURCE
+from sources.file import FILE_SOURCE
 from sources.http.source import HTTP_SOURCE, HttpMemory
 
 M = TypeVar("M")

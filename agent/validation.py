@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from files.looking.directory import look
-from files.looking.found import Listed, Unlistable
-from files.looking.settling import PATIENCE
+from files.looking.found import PATIENCE, Listed, Unlistable
 from files.verdicts.judging import judge
 from files.verdicts.state import FileState
 from manifests.pod_manifest import GivesUids, ManifestRules, decode_manifest

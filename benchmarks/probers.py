@@ -29,7 +29,7 @@ from actors.probes.watched import ProbeMemory, ProbeTarget
 from kernel import SystemClock
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.pods import PodUid
-from messages.probes import ProbeKey, ProbeKind
+from messages.probing import ProbeKey, ProbeKind
 from messages.units import Seconds, Timestamp
 
 HOST = "127.0.0.1"

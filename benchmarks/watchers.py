@@ -20,8 +20,8 @@ from kube.api_connections import ApiConnections
 from kube.calls.actor import API_CALLS
 from kube.credentials.access import Credentials
 from kube.streams.actor import WATCHES, Watches
-from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
+from kube.streams.shared import WatchMemory
 from messages.api import CallApi
 from messages.events import PostEvent
 from messages.node import FollowNode

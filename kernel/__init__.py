@@ -2,27 +2,35 @@
 
 The modules, from the bottom:
 
-- Addresses: ``ports`` (keys and ports), ``mailbox`` and ``envelope`` (what waits), ``cell`` (one address),
-  ``addresses`` (all of them).
-- Time: ``clock``, ``timers``, and ``control``, the thread that timers and supervisors run on; ``rates`` (how
+- Addresses: ``ports`` (keys and ports), ``mailbox`` (what waits), ``cell`` (one address).
+- Time: ``clock`` (with timers) and ``control``, the thread that timers and supervisors run on; ``rates`` (how
   often something may happen).
 - One life of an actor: ``incarnation`` (its turns), ``current`` (whose turn a thread runs), ``endings``.
 - Threads: ``executors`` and ``runtimes``; ``cancelling`` for tasks of asyncio.
 - Beside the actors: ``levels`` (values that others follow), ``lanes`` and ``loop_thread``, for what would
-  block one, and ``failures``.
+  block one.
 - In an actor: ``later`` (calls through its mailbox, alarms, portions), ``steps`` and ``operations`` (work
   in flight).
 - What users write: ``actor`` (the two actor types) and ``specs`` (the tree as they want it).
-- The tree: ``children``, ``supervisor`` and ``dynamic``, with ``restarts`` (decisions), ``loops`` (what
-  counts as failed), ``reports`` and ``telemetry`` (logs and counts), and ``services`` (what all of them use).
+- The tree: ``children``, ``supervisor`` and ``dynamic``, with ``restarts`` (decisions), ``reports`` and
+  ``telemetry`` (logs, counts and what counts as failed), and ``services`` (what all of them use).
 - The whole: ``tree`` (the tree as data), ``system`` (the way in), ``asking`` (the same for asyncio).
 """
 
 from kernel.actor import Actor, BaseActor, PooledActor
-from kernel.clock import Clock, SystemClock
+from kernel.clock import Clock, SystemClock, Timer
 from kernel.dynamic import DynamicMessage, StartChild, StopChild
-from kernel.endings import Ended, EndReason, Hook
-from kernel.failures import BugError, BusyError, Failure, GivenUpError, LateError, StepError
+from kernel.endings import (
+    BugError,
+    BusyError,
+    Ended,
+    EndReason,
+    Failure,
+    GivenUpError,
+    Hook,
+    LateError,
+    StepError,
+)
 from kernel.lanes import InFlight, Lane, Lanes, LaneSize
 from kernel.later import Alarm, Portions
 from kernel.levels import UNSET, Followable, KeyFollowed, Level, LevelIs, Unset
@@ -73,7 +81,6 @@ from kernel.system import (
     ActorSystem,
 )
 from kernel.telemetry import SECONDS_BUCKETS, RoleStatistics
-from kernel.timers import Timer
 from kernel.tree import ActorDescription, DynamicSummary, TreeSummary
 
 __all__ = [

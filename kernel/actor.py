@@ -19,13 +19,12 @@ from pykka._envelope import Envelope as PykkaEnvelope
 from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 from typing_extensions import override
 
-from kernel.clock import Clock
+from kernel.clock import Clock, Timer
 from kernel.incarnation import Incarnation, PartOfLife
 from kernel.later import PORTION, Alarm, Later, Portions
 from kernel.operations import Operations, OperationsMemory
 from kernel.ports import Port
 from kernel.steps import OperationStep
-from kernel.timers import Timer
 from messages.units import Seconds
 
 K = TypeVar("K", bound=Hashable)

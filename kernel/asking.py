@@ -16,7 +16,7 @@ import pykka
 from typing_extensions import override
 
 from kernel.children import Child
-from kernel.envelope import ReplyPort
+from kernel.mailbox import ReplyPort
 from kernel.ports import ActorCrashedError, ActorDeadError, AskTimeoutError, Port
 from kernel.system import ActorSystem
 from kernel.tree import ActorDescription, TreeSummary, described, summarized

@@ -15,8 +15,15 @@ import structlog
 from typing_extensions import override
 
 from kernel.current import current_incarnation
-from kernel.envelope import Envelope, ForIncarnation, KernelMessage, title_of, unwrapped
-from kernel.mailbox import CoalescingQueue, MessageQueue
+from kernel.mailbox import (
+    CoalescingQueue,
+    Envelope,
+    ForIncarnation,
+    KernelMessage,
+    MessageQueue,
+    title_of,
+    unwrapped,
+)
 from kernel.ports import ActorDeadError, Key, Port
 from kernel.telemetry import Meter, Telemetry
 

@@ -14,12 +14,12 @@ from typing import Any
 from typing_extensions import override
 
 from kernel.actor import PooledActor
+from kernel.clock import Timer
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
 from kernel.incarnation import Incarnation, Monitor
 from kernel.restarts import FailureStreak, RestartWindow
 from kernel.services import Services
 from kernel.specs import AnySpec, ChildSpec, OnExhausted, Restart
-from kernel.timers import Timer
 from messages.units import Seconds
 
 

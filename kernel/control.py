@@ -14,8 +14,7 @@ from contextlib import suppress
 
 import structlog
 
-from kernel.clock import Clock
-from kernel.timers import Timer, Timers
+from kernel.clock import Clock, Timer, Timers
 from messages.units import Seconds
 
 _log = structlog.get_logger("kernel")

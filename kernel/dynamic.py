@@ -17,9 +17,9 @@ from typing_extensions import override
 from kernel.children import ActorChild, Child, ChildState, Parent
 from kernel.current import current_incarnation
 from kernel.endings import Ended
-from kernel.envelope import title_of
-from kernel.loops import are_most_failing, dynamic_loop_name
+from kernel.mailbox import title_of
 from kernel.ports import Port
+from kernel.reports import are_most_failing, dynamic_loop_name
 from kernel.services import Services
 from kernel.specs import ChildSpec, DynamicSpec
 from kernel.supervisor import Supervisor

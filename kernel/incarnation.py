@@ -15,12 +15,12 @@ from typing import Any, Protocol
 import structlog
 
 from kernel.cell import EMPTY, STOP, Cell
+from kernel.clock import Timer
 from kernel.control import Control
 from kernel.current import set_current_incarnation
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
-from kernel.envelope import Envelope, ForIncarnation, KernelMessage, title_of
+from kernel.mailbox import Envelope, ForIncarnation, KernelMessage, title_of
 from kernel.ports import ActorCrashedError
-from kernel.timers import Timer
 from messages.units import Seconds
 
 SLOW = 1.0

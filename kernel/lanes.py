@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 import structlog
 from typing_extensions import override
 
-from kernel.failures import BugError, BusyError, Failure, StepError, failure_of, where_of
+from kernel.endings import BugError, BusyError, Failure, StepError, failure_of, where_of
 
 K = TypeVar("K")
 

@@ -13,8 +13,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
-from kernel.envelope import KernelMessage, LifeOfActor
-from kernel.timers import Timer
+from kernel.clock import Timer
+from kernel.mailbox import KernelMessage, LifeOfActor
 from messages.units import Seconds
 
 K = TypeVar("K", bound=Hashable)

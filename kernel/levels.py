@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from kernel.cell import Cell
 from kernel.current import current_incarnation
-from kernel.envelope import KernelMessage, LifeOfActor
+from kernel.mailbox import KernelMessage, LifeOfActor
 from kernel.ports import Port
 
 K = TypeVar("K", bound=Hashable)

@@ -1,13 +1,148 @@
-"""Queues of messages that wait for an actor. They have no lock: the cell locks around them.
+"""Queues of messages that wait for an actor, and what they hold besides plain messages.
 
-A FIFO mailbox is a plain ``collections.deque``. ``CoalescingQueue`` has the same three methods.
+Queues have no lock: the cell locks around them. A FIFO mailbox is a plain ``collections.deque``.
+``CoalescingQueue`` has the same three methods. Beside plain messages there are questions, messages for one
+incarnation, and those of the kernel.
 """
 
 from __future__ import annotations
 
+import queue
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Protocol
+from typing import Any, Protocol
+
+import pykka
+from pykka._envelope import Envelope as PykkaEnvelope
+from typing_extensions import override
+
+from kernel.ports import Port
+
+
+class Receiver(Protocol):
+    """An actor as messages of the kernel see it."""
+
+    @property
+    def receive(self) -> Callable[[Any], None]:
+        """Handle one message."""
+        ...
+
+
+class LifeOfActor(Protocol):
+    """An incarnation as messages of the kernel see it."""
+
+    @property
+    def actor(self) -> Receiver:
+        """The actor whose life this is."""
+        ...
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it ended or was abandoned."""
+        ...
+
+
+class KernelMessage:
+    """A message that the kernel handles instead of the actor, on the actor's thread and in its turn.
+
+    It never coalesces, since an actor's names are for its own messages.
+    """
+
+    __slots__ = ()
+
+    @property
+    def title(self) -> str:
+        """What logs, dead letters and crash reports call it. Never its content."""
+        return type(self).__name__
+
+    def perform(self, life: LifeOfActor, /) -> None:
+        """Carry out the message in a turn of ``life``. An exception counts as a failure of the actor."""
+
+
+class Fence(KernelMessage):
+    """Does nothing. Once it is handled, all messages told before it are handled, too."""
+
+    __slots__ = ()
+
+
+class InjectedCrashError(Exception):
+    """An actor was crashed on request."""
+
+
+class Crash(KernelMessage):
+    """Makes the actor fail as a bug in its handler would."""
+
+    __slots__ = ()
+
+    @override
+    def perform(self, life: LifeOfActor, /) -> None:
+        raise InjectedCrashError("crashed on request")
+
+
+class Envelope(PykkaEnvelope[Any]):
+    """A question: a message, and the future of the asker. Only the first answer or failure counts."""
+
+    __slots__ = ()
+
+    def __init__(self, message: object, reply_to: pykka.Future[Any]) -> None:
+        super().__init__(message, reply_to)
+
+    @override
+    def __repr__(self) -> str:
+        # Pykka's shows the message, and with it whatever it carries.
+        return f"Envelope({type(self.message).__name__})"
+
+    def answer(self, value: object) -> None:
+        """Give ``value`` to the asker."""
+        assert self.reply_to is not None  # noqa: S101  # the constructor requires it
+        try:
+            self.reply_to.set(value)
+        except queue.Full:
+            return
+
+    def fail(self, error: BaseException) -> None:
+        """Raise ``error`` at the asker."""
+        assert self.reply_to is not None  # noqa: S101  # the constructor requires it
+        try:
+            self.reply_to.set_exception((type(error), error, None))
+        except queue.Full:
+            return
+
+
+class ForIncarnation:
+    """A message for one incarnation alone: from a timer that it set, or from its own port ``me``."""
+
+    __slots__ = ("message", "number")
+
+    def __init__(self, number: int, message: object) -> None:
+        self.number = number
+        self.message = message
+
+
+def unwrapped(item: object) -> object:
+    """Return the message in an item of a mailbox."""
+    return item.message if isinstance(item, Envelope | ForIncarnation) else item
+
+
+def title_of(message: object) -> str:
+    """Return what logs, dead letters and crash reports call a message: its type, never its content."""
+    return message.title if isinstance(message, KernelMessage) else type(message).__name__
+
+
+class ReplyPort(Port[Any]):
+    """The port for the answer to one question. The first message told to it is the answer."""
+
+    __slots__ = ("_future",)
+
+    def __init__(self, future: pykka.Future[Any]) -> None:
+        self._future = future
+
+    @override
+    def tell(self, message: Any, /) -> None:
+        try:
+            self._future.set(message)
+        except queue.Full:
+            return
 
 
 class MessageQueue(Protocol):

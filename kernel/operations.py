@@ -26,10 +26,11 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import structlog
 from typing_extensions import override
 
-from kernel.envelope import KernelMessage, LifeOfActor
-from kernel.failures import Failure, GivenUpError, LateError, failure_of
+from kernel.clock import Timer
+from kernel.endings import Failure, GivenUpError, LateError, failure_of
 from kernel.lanes import InFlight
 from kernel.later import Later
+from kernel.mailbox import KernelMessage, LifeOfActor
 from kernel.ports import Port
 from kernel.steps import (
     All,
@@ -40,7 +41,6 @@ from kernel.steps import (
     Through,
     Within,
 )
-from kernel.timers import Timer
 from messages.units import Seconds
 
 P = TypeVar("P")

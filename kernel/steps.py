@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-from kernel.failures import Failure
+from kernel.endings import Failure
 from kernel.lanes import Done, InFlight, Lane
 from kernel.ports import Port
 from messages.units import Seconds

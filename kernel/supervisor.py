@@ -15,12 +15,12 @@ import structlog
 from typing_extensions import override
 
 from kernel.children import Child, ChildState, Parent
+from kernel.clock import Timer
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
 from kernel.reports import ActorStatus
 from kernel.restarts import Again, RestartWindow, decide, is_restarted
 from kernel.services import Services
 from kernel.specs import DynamicSpec, OnExhausted, Restart, Strategy, SupervisorSpec
-from kernel.timers import Timer
 from messages.units import Seconds
 
 P = ParamSpec("P")

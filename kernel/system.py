@@ -19,10 +19,9 @@ from kernel.clock import Clock
 from kernel.current import current_incarnation
 from kernel.dynamic import DynamicPort, DynamicSupervisor
 from kernel.endings import Ended, EndReason
-from kernel.envelope import Crash, Envelope, Fence, ReplyPort
-from kernel.loops import FailedLoopsObserver
+from kernel.mailbox import Crash, Envelope, Fence, ReplyPort
 from kernel.ports import AskInsideActorError, AskTimeoutError, Key, Port
-from kernel.reports import EndingsObserver, StatusesObserver
+from kernel.reports import EndingsObserver, FailedLoopsObserver, StatusesObserver
 from kernel.runtimes import Runtime, Threads
 from kernel.services import Services
 from kernel.specs import AnySpec, ChildSpec, DynamicSpec, SupervisorSpec

@@ -13,7 +13,7 @@ from typing import Final
 
 from kernel.children import ActorChild, Child, ChildState
 from kernel.dynamic import DynamicSupervisor
-from kernel.loops import are_most_failing, dynamic_loop_name
+from kernel.reports import are_most_failing, dynamic_loop_name
 from kernel.supervisor import Supervisor
 
 MOST_SHOWN: Final = 20

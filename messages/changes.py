@@ -1,14 +1,21 @@
-"""Changes of pods: which pods of a source were added, changed or removed.
+"""Changes of pods: which ones of a source were added, changed or removed. Others are the same object.
 
 ``Op`` has the kubelet's words, since its users grep for them. Rules C3 and C18 define them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import is_
 
 from messages.pods import Pod
+
+
+def same_objects(some: Sequence[object], others: Sequence[object]) -> bool:
+    """Return whether both hold the identical objects in the same order. Compares no content."""
+    return some is others or (len(some) == len(others) and all(map(is_, some, others)))
 
 
 class Op(StrEnum):

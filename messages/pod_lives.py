@@ -9,8 +9,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from messages.pods import PodUid
 from messages.port import Port
-from messages.statuses import PodFailure, TimesCounted
-from messages.units import Seconds
+from messages.statuses import PodFailure
+from messages.units import Seconds, TimesCounted
 
 
 class PodLife(StrEnum):

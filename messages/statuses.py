@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from messages.pod_runtime import PodObserved, ProbeVerdict
 from messages.pods import Pod, PodPhase, PodUid
 from messages.port import Port
-from messages.units import Timestamp
+from messages.units import TimesCounted, Timestamp
 
 REJECTED: Final = "Pod was rejected: "
 """How the message of a pod begins that this node never took on."""
@@ -118,16 +118,6 @@ SLI_BOUNDS: Final = START_BOUNDS[3:]
 """The same without those: exactly a kubelet's."""
 SYNC_BOUNDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0)
 """Upper bounds of the times that statuses take to the API server, in seconds: a kubelet's."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimesCounted:
-    """Times by upper bounds in seconds. The last bucket is for those above all bounds. Not cumulated."""
-
-    bounds: tuple[float, ...]
-    buckets: tuple[int, ...]
-    seconds: float
-    """All times together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
-"""Times: types of numbers that carry their unit, and a moment on both clocks."""
+"""Times: types of numbers that carry their unit, a moment on both clocks, and times that were counted."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, NewType
 
 Seconds = NewType("Seconds", float)
@@ -26,3 +27,13 @@ class Instant(NamedTuple):
     def on_wall(self, wall: Timestamp) -> Instant:
         """Return the moment that was ``wall`` on the wall clock, as this one sees it."""
         return Instant(Seconds(self.monotonic - (self.wall - wall)), wall)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimesCounted:
+    """Times by upper bounds in seconds. The last bucket is for those above all bounds. Not cumulated."""
+
+    bounds: tuple[float, ...]
+    buckets: tuple[int, ...]
+    seconds: float
+    """All times together."""

@@ -16,14 +16,13 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from messages.change_hooks import ChangeHooksDescribed
 from messages.container_logs import ContainerLogsDescribed
-from messages.container_runtime_health import ContainerRuntimeDescribed
-from messages.images import ImagesDescribed
+from messages.container_runtime_health import ContainerRuntimeDescribed, ImagesDescribed
 from messages.pod_lives import PodLivesDescribed
 from messages.pod_runtime import RuntimeDescribed
 from messages.pods import PodUid
 from messages.statuses import PodStatus, StatusesDescribed
 from messages.tokens import TokensDescribed
-from messages.volume_state import VolumesDescribed
+from messages.volumes import VolumesDescribed
 from server import documents, metrics, questions
 from server.answers import Unanswered, answered
 from server.backend import EndpointBackend

@@ -13,7 +13,7 @@ from prometheus_client.core import (
     Metric,
 )
 
-from messages.statuses import TimesCounted
+from messages.units import TimesCounted
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 Family = TypeVar("Family", GaugeMetricFamily, CounterMetricFamily)

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from messages.objects import ObjectDescribed, ObjectsDescribed, Origin
 from messages.units import Seconds, Timestamp
-from messages.volume_state import VolumeDescribed, VolumesDescribed
+from messages.volumes import VolumeDescribed, VolumesDescribed
 from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
 from server.answers import Unanswered
 from stores.objects.paths import object_target

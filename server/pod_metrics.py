@@ -12,20 +12,15 @@ from prometheus_client.core import Metric
 
 from messages.change_hooks import ChangeHooksDescribed
 from messages.container_logs import ContainerLogsDescribed
-from messages.container_runtime_health import ContainerRuntimeDescribed
-from messages.images import ImagesDescribed
+from messages.container_runtime_health import ContainerRuntimeDescribed, ImagesDescribed
 from messages.pod_lives import PodLivesDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, RuntimeDescribed
 from messages.pods import TERMINAL_PHASES, Pod, PodPhase, PodUid
-from messages.statuses import (
-    PodStatus,
-    StartLatencies,
-    StatusesDescribed,
-    TimesCounted,
-)
+from messages.statuses import PodStatus, StartLatencies, StatusesDescribed
 from messages.tokens import TokensDescribed
-from messages.volume_state import VolumesDescribed
+from messages.units import TimesCounted
+from messages.volumes import VolumesDescribed
 from server.families import counter, gauge, histogram
 from server.runtime_metrics import (
     change_hook_metrics,

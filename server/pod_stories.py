@@ -14,7 +14,7 @@ from messages.pod_runtime import ContainerState
 from messages.pods import Pod, SourceName
 from messages.sources import SourceDescribed, Verdict
 from messages.statuses import PodStatus
-from messages.volume_state import VolumesDescribed
+from messages.volumes import VolumesDescribed
 from server.answers import Unanswered
 from server.verdicts import manifest
 

@@ -23,13 +23,14 @@ from typing_extensions import override
 
 from manifests.times import rfc3339
 from messages.pods import Pod, PodUid
-from messages.probes import ProbeAnswer, ProbeKey
 from messages.probing import (
     AnswersCounted,
     AnswersDescribed,
     AttemptsBegun,
     CommandsWaiting,
+    ProbeAnswer,
     ProbedPod,
+    ProbeKey,
     ProbesDescribed,
     ProbeStage,
 )

@@ -13,7 +13,12 @@ from typing import Final, Generic, TypeVar
 from messages.api import CallsDescribed, DescribeCalls
 from messages.change_hooks import ChangeHooksDescribed, DescribeChangeHooks
 from messages.container_logs import ContainerLogsDescribed, DescribeContainerLogs
-from messages.container_runtime_health import ContainerRuntimeDescribed, DescribeContainerRuntime
+from messages.container_runtime_health import (
+    ContainerRuntimeDescribed,
+    DescribeContainerRuntime,
+    DescribeImages,
+    ImagesDescribed,
+)
 from messages.event_feed import AttachReader, DescribeFeed, FeedDescribed, ReaderAttached
 from messages.events import (
     DescribeEvents,
@@ -25,7 +30,6 @@ from messages.events import (
     PastEventsDescribed,
     PodEventsDescribed,
 )
-from messages.images import DescribeImages, ImagesDescribed
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.pod_lives import DescribePodLives, PodLivesDescribed
 from messages.pod_manager import DescribePod, DescribePods, PodDescribed, PodsDescribed
@@ -33,7 +37,7 @@ from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.probing import AnswersDescribed, DescribeAnswers, DescribeProbes, ProbesDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
 from messages.tokens import DescribeTokens, TokensDescribed
-from messages.volume_state import DescribeVolumes, VolumesDescribed
+from messages.volumes import DescribeVolumes, VolumesDescribed
 from messages.watches import DescribeWatches, WatchesDescribed
 
 A_co = TypeVar("A_co", covariant=True)

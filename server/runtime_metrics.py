@@ -12,12 +12,16 @@ from typing import Final
 from prometheus_client.core import Metric
 
 from messages.change_hooks import ChangeHooksDescribed, HookResult
-from messages.container_runtime_health import ContainerRuntimeDescribed, PlegDescribed
-from messages.images import PULL_BOUNDS, ImagesDescribed
+from messages.container_runtime_health import (
+    PULL_BOUNDS,
+    ContainerRuntimeDescribed,
+    ImagesDescribed,
+    PlegDescribed,
+)
 from messages.objects import ChangeAction
-from messages.statuses import TimesCounted
 from messages.tokens import TokensDescribed
-from messages.volume_state import VolumesDescribed, VolumeState
+from messages.units import TimesCounted
+from messages.volumes import VolumesDescribed, VolumeState
 from server.families import counter, gauge, histogram, untyped
 
 _OPERATION = ("operation_type",)

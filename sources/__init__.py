@@ -1,1 +1,1 @@
-"""Where pods come from: a folder for each source, and what they have in common."""
+"""Where pods come from: a file or a folder for each source, and what they have in common."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from messages.statuses import TimesCounted
+from messages.units import TimesCounted
 
 
 class TimesCounter:

@@ -25,7 +25,7 @@ from messages.sources import DescribeSource, ManifestVerdict
 from messages.statuses import DescribeStatuses, FollowStatuses, UnfollowStatuses
 from messages.units import Seconds
 from messages.volumes import VolumeTroublesAre
-from stores.pods.seen_pods import SeenPods
+from stores.pods.comparison import SeenPods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,8 +49,7 @@ from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectKind, Rea
 from messages.pods import LOCAL_FILES
 from messages.sources import DescribeSource, Epoch, Rescan
 from messages.units import Instant, Seconds
-from stores.objects.changes import change_after
-from stores.objects.usage import JointUsage
+from stores.objects.changes import JointUsage, change_after
 
 MAX_GONE: Final = 1000
 """How many objects that went are remembered. Names that contain a digest of the content never end."""

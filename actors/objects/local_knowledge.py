@@ -36,7 +36,7 @@ from messages.objects import (
 from messages.sources import RejectReason, Verdict
 from messages.units import Instant, Timestamp
 from stores.objects.changes import object_change
-from stores.objects.last_known import LastKnown
+from stores.objects.knowledge import LastKnown
 
 
 class KnownLocalObject(NamedTuple):

@@ -13,8 +13,8 @@ from manifests.restart_rules import is_sidecar
 from manifests.times import moment_of
 from messages.pod_lives import OPERATION_BOUNDS, PodLife
 from messages.pods import CONFIG_SEEN, TERMINAL_PHASES, JsonObject, Pod, PodPhase, PodUid
-from messages.statuses import SLI_BOUNDS, START_BOUNDS, PodStatus, StartLatencies, TimesCounted
-from messages.units import Seconds, Timestamp
+from messages.statuses import SLI_BOUNDS, START_BOUNDS, PodStatus, StartLatencies
+from messages.units import Seconds, TimesCounted, Timestamp
 from stores.histograms import TimesCounter
 from stores.statuses.shown import histories, init_containers
 

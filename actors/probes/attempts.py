@@ -29,7 +29,7 @@ from actors.probes.names import HostAddresses, HostNames
 from actors.probes.preparing import PreparedProbe, address_of, exchange_of, family_of
 from actors.probes.tick_queue import TickQueue
 from actors.probes.watched import WatchedProbe
-from messages.probes import ProbeOutcome, ProbeResult
+from messages.probing import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
 MOST_REDIRECTS: Final = 10

@@ -10,8 +10,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from actors.probes.news import ExecIsDue
-from messages.probes import ProbeKey
-from messages.probing import CommandsWaiting
+from messages.probing import CommandsWaiting, ProbeKey
 from messages.units import Seconds
 
 LATE: Final = Seconds(1.0)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from actors.probes.exchanges import Answer, ProbeExchange, words_for
-from messages.probes import ProbeOutcome, ProbeResult
+from messages.probing import ProbeOutcome, ProbeResult
 
 EVENTS: Final = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
 """What is waited for: each change of a connection, once."""

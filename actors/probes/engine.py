@@ -22,7 +22,7 @@ from actors.probes.thresholds import begin
 from actors.probes.tick_queue import TICK, TickQueue, TickRoom, first_due, next_due
 from actors.probes.watched import LATE_AFTER, ProbeMemory, WatchedProbe, count
 from manifests.handlers import ExecAction
-from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Instant, Seconds
 
 MOST_BEGUN: Final = 64

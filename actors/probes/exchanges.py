@@ -10,7 +10,7 @@ from typing_extensions import override
 from actors.probes.http_answers import REDIRECTS, HttpAnswerError, HttpAnswerReader
 from actors.probes.http_requests import HttpPage, request_of
 from manifests.times import format_duration
-from messages.probes import ProbeOutcome, ProbeResult
+from messages.probing import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
 MOST_QUOTED: Final = 1_024

@@ -25,7 +25,7 @@ from actors.probes.http2_frames import (
     framed,
 )
 from manifests.times import format_duration
-from messages.probes import ProbeOutcome, ProbeResult
+from messages.probing import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
 MOST_OF_ANSWER: Final = 65_536

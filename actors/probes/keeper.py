@@ -22,9 +22,9 @@ from actors.probes.watching import DropProbe, FollowProbes, OnlyProbes, ProbesBe
 from kernel import Address, DynamicMessage, PooledActor, Port, StartChild, StopChild, isolated
 from messages.events import PostEvent
 from messages.pods import PodUid
-from messages.probes import ProbeKey
 from messages.probing import (
     DescribeProbes,
+    ProbeKey,
     ProbeResultIs,
     ProbesAgain,
     ProbesDescribed,

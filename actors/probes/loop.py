@@ -18,7 +18,7 @@ from actors.probes.event_fd import EventFd
 from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
 from actors.probes.specs import ProbeSpec
 from actors.probes.watched import Lateness, ProbeFigures, ProbeMemory, ProbeTarget
-from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
+from messages.probing import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
 _log = structlog.get_logger("probes")

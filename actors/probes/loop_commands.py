@@ -13,7 +13,7 @@ from actors.probes.news import ProbeFact
 from actors.probes.specs import ProbeSpec
 from actors.probes.watched import ProbeTarget
 from kernel import Clock, Lanes
-from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
 

@@ -14,8 +14,7 @@ from actors.probes.watching import ProbesBegan, ProbesToRun, ProbeTarget, RunPro
 from kernel import Clock, Key, Port
 from messages.container_runtime import ContainerAnswered, ContainerRuntimeMessage
 from messages.events import PostEvent
-from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
-from messages.probing import AnswersCounted
+from messages.probing import AnswersCounted, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
 

@@ -40,8 +40,16 @@ from actors.probes.watching import (
 from kernel import PooledActor
 from messages.container_runtime import AskContainer, ContainerAnswered, ExecInContainer
 from messages.events import EventType, ObjectReference, PostEvent
-from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
-from messages.probing import AnswersCounted, AnswersDescribed, AttemptsBegun, DescribeAnswers
+from messages.probing import (
+    AnswersCounted,
+    AnswersDescribed,
+    AttemptsBegun,
+    DescribeAnswers,
+    ProbeAnswer,
+    ProbeKey,
+    ProbeOutcome,
+    ProbeResult,
+)
 from messages.units import Seconds
 
 ANSWERED_WITHIN: Final = Seconds(10.0)

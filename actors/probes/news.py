@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds, Timestamp
 
 

@@ -9,8 +9,7 @@ from actors.probes.specs import ProbeSpec
 from actors.probes.watching import ProbeIs, ProbesBegan, ProbeTarget
 from kernel import DynamicMessage, Key
 from messages.pods import Pod
-from messages.probes import ProbeKey, ProbeResult
-from messages.probing import ProbesMessage
+from messages.probing import ProbeKey, ProbeResult, ProbesMessage
 
 
 class ProbeOrder(NamedTuple):

@@ -17,8 +17,15 @@ from actors.probes.thresholds import initial_result
 from actors.probes.watching import ProbeTarget
 from messages.pod_runtime import ProbeVerdict
 from messages.pods import Pod
-from messages.probes import ProbeKey, ProbeKind, ProbeResult
-from messages.probing import ProbedPod, ProbeStage, RunningInstance, WantProbes
+from messages.probing import (
+    ProbedPod,
+    ProbeKey,
+    ProbeKind,
+    ProbeResult,
+    ProbeStage,
+    RunningInstance,
+    WantProbes,
+)
 
 _NOT_RUNNING: Final = "the container does not run"
 _ENDING: Final = "the pod is being stopped"

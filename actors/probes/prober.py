@@ -20,7 +20,7 @@ from actors.probes.watching import ProbeIs, ProbeRemark, ProbesToRun, RestProbe,
 from kernel import PooledActor, Port
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import JsonObject, Pod
-from messages.probes import ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
 UNHEALTHY: Final = "Unhealthy"

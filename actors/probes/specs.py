@@ -19,7 +19,7 @@ from manifests.handlers import (
     port_of,
 )
 from messages.pods import JsonObject
-from messages.probes import ProbeKind
+from messages.probing import ProbeKind
 from messages.units import Seconds
 
 MOST_NUMBER: Final = 2**31 - 1

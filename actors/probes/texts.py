@@ -8,8 +8,7 @@ from actors.probes.specs import GrpcAction
 from actors.probes.watching import RunProbe
 from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction
 from messages.container_runtime import ContainerAnswer, ExecEnded, RuntimeFailure
-from messages.probes import ProbeOutcome, ProbeResult
-from messages.probing import AnswersCounted
+from messages.probing import AnswersCounted, ProbeOutcome, ProbeResult
 
 TEXT_LEN: Final = 10 * 1024
 """Characters of a command's output that anybody is shown."""

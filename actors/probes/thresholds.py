@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from messages.probes import ProbeKind, ProbeResult
+from messages.probing import ProbeKind, ProbeResult
 
 _INITIAL: Final = {
     ProbeKind.LIVENESS: ProbeResult.SUCCESS,

@@ -13,7 +13,7 @@ from actors.probes.news import ProbeNews
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe
 from actors.probes.specs import ProbeSpec
 from actors.probes.thresholds import Count, counted
-from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
+from messages.probing import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Instant, Seconds, Timestamp
 
 DURATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

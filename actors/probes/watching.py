@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeAlias
 from actors.probes.specs import ProbeSpec
 from actors.probes.watched import ProbeTarget
 from messages.port import Port
-from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
-from messages.probing import DescribeAnswers
+from messages.probing import DescribeAnswers, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Timestamp
 
 __all__ = [

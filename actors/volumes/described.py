@@ -9,7 +9,7 @@ from actors.volumes.kept_volumes import KeptVolume, VolumesOfPod
 from actors.volumes.making.foreign import ForeignVolume
 from actors.volumes.making.forms import kind_of, plugin_of
 from messages.pods import PodUid
-from messages.volume_state import VolumeDescribed, VolumesDescribed, VolumeState
+from messages.volumes import VolumeDescribed, VolumesDescribed, VolumeState
 
 
 def volumes_described(memory: VolumeKeeperMemory, *, in_detail: bool) -> VolumesDescribed:

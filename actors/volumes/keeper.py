@@ -41,8 +41,8 @@ from kernel import LevelIs, PooledActor
 from messages.objects import HeldObject, ObjectId
 from messages.pods import Pod, PodUid
 from messages.tokens import TokensAre
-from messages.volume_state import DescribeVolumes
 from messages.volumes import (
+    DescribeVolumes,
     ReleaseOtherVolumes,
     ReleaseVolumes,
     VolumeTrouble,

@@ -26,8 +26,7 @@ from messages.pods import PodUid
 from messages.port import Port
 from messages.tokens import TokensAre, TokensMessage
 from messages.units import Seconds
-from messages.volume_state import DescribeVolumes
-from messages.volumes import VolumeMessage, VolumeTroublesAre
+from messages.volumes import DescribeVolumes, VolumeMessage, VolumeTroublesAre
 from stores.histograms import TimesCounter
 
 

@@ -21,10 +21,9 @@ from re import compile as compiled
 from typing import Final
 
 from files.looking.found import Entry, Ignored, Listed, Listing, Unlistable
-from files.looking.open_directory import OpenDirectory
-from files.looking.reading import kind_of, read, sentence
+from files.looking.reading import OpenDirectory, kind_of, read, sentence
 from files.looking.steps import Steps, result_of
-from messages.snapshots import same_objects
+from messages.changes import same_objects
 from messages.units import Timestamp
 
 LEFTOVERS: Final = (

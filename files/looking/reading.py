@@ -1,6 +1,7 @@
-"""Reading one file. Never waits, and never raises for what is there.
+"""Holding a directory open, and reading one of its files. Never waits, and never raises for what is there.
 
-It opens regular files only, in a way that a fifo swapped in at the last moment cannot block.
+The directory is held, so that it is known whether another one has come to its path. It opens regular files
+only, in a way that a fifo swapped in at the last moment cannot block.
 """
 
 from __future__ import annotations
@@ -8,12 +9,39 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import Final
+from pathlib import Path
+from typing import Final, Self
 
-from files.looking.found import Content, Entry, Found, Problem, ProblemKind
-from files.looking.open_directory import OpenDirectory
-from files.looking.signature import Signature
+from files.looking.found import Content, Entry, Found, Problem, ProblemKind, Signature
 from messages.units import Timestamp
+
+
+class OpenDirectory:
+    """The directory that was at ``path`` when this was made. A context: it is closed at the end.
+
+    Names are looked up in this directory, wherever somebody moves it.
+    """
+
+    def __init__(self, path: Path, *, for_listing: bool = True) -> None:
+        """Open it. Raises ``OSError``. What is not for listing need not be readable."""
+        self.path = path
+        access = os.O_RDONLY if for_listing else os.O_PATH
+        self.descriptor = os.open(path, access | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        os.close(self.descriptor)
+
+    def is_in_its_place(self) -> bool:
+        """Return whether the path still leads to this directory."""
+        try:
+            present = self.path.stat()
+        except OSError:
+            return False
+        return os.path.samestat(present, os.fstat(self.descriptor))
+
 
 SIZE_LIMIT: Final = 10 * 1024 * 1024
 """Bytes. A file has to be smaller: exactly this many are too many, as in a kubelet."""

@@ -5,7 +5,7 @@ user does, and remembers the last content of each that could be used. A file tha
 never loses its object (K4, K5), unless another file has the same object and comes first.
 
 A file that is being written counts as it was before. Half of a file may well be valid YAML, and a pod with
-half its containers is worse than one that comes 50 ms later (``files.looking.settling`` has the times).
+half its containers is worse than one that comes 50 ms later (``files.looking.found`` has the times).
 """
 
 from __future__ import annotations
@@ -15,13 +15,26 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from files.looking.directory import in_byte_order
-from files.looking.found import Content, Entry, Ignored, Listed, Listing, Problem, Unlistable
-from files.looking.settling import GRACE, PATIENCE, QUIET, ROUNDING, LookTime, unrest
+from files.looking.found import (
+    GRACE,
+    PATIENCE,
+    QUIET,
+    ROUNDING,
+    Content,
+    Entry,
+    Ignored,
+    Listed,
+    Listing,
+    LookTime,
+    Problem,
+    Unlistable,
+    unrest,
+)
 from files.looking.steps import Steps, result_of
 from files.verdicts.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
+from manifests.conflicts import Conflict, conflicts, served
 from manifests.refusals import Refused
 from manifests.texts import printable
-from manifests.verdicts import Conflict, conflicts, served
 from messages.pods import PodUid
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 from messages.units import Seconds, Timestamp

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from files.looking.found import Entry, Ignored
+from manifests.conflicts import Conflict, NamedObject
 from manifests.refusals import Refused
-from manifests.verdicts import Conflict, NamedObject
 from messages.sources import ManifestVerdict
 from messages.units import Timestamp
 

@@ -21,8 +21,7 @@ from typing import Final, NamedTuple, assert_never
 from structlog.typing import FilteringBoundLogger
 
 from files.looking.directory import is_ignored, looking
-from files.looking.found import Listed, Listing
-from files.looking.settling import LookTime
+from files.looking.found import Listed, Listing, LookTime
 from files.looking.steps import Steps
 from files.watching.inotify import KeepWatch
 from files.watching.messages import (
@@ -30,10 +29,11 @@ from files.watching.messages import (
     FilesMessage,
     FilesNoticed,
     LookDue,
+    ScanPace,
     WatchDue,
     WatchLost,
+    until_next_scan,
 )
-from files.watching.pace import ScanPace, until_next_scan
 from kernel import Timer
 from messages.units import Seconds
 

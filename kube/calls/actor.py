@@ -8,6 +8,7 @@ caller knows whether the world has changed meanwhile.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias, assert_never
@@ -17,8 +18,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Alarm, Key, PooledActor, Port, Timer, TokenBucket
-from kube.calls.failures import CallFailures
-from kube.calls.request_info import attempt_of, is_event, is_heartbeat
+from kube.calls.request_info import attempt_of, is_event, is_heartbeat, request_info
 from kube.calls.sender import Sender, SendResult
 from kube.credentials.access import Access
 from kube.errors import ApiError
@@ -34,6 +34,58 @@ from messages.api import (
 )
 from messages.pods import JsonObject
 from messages.units import Seconds
+
+_OF_ALL: Final[frozenset[Hashable]] = frozenset(
+    {
+        FailureKind.UNREACHABLE,
+        FailureKind.TIMEOUT,
+        FailureKind.CREDENTIALS,
+        FailureKind.UNAUTHORIZED,
+    }
+)
+"""Failures that all calls share."""
+_ALLOWED: Final = frozenset(
+    {
+        FailureKind.NOT_FOUND,
+        FailureKind.ALREADY_EXISTS,
+        FailureKind.CONFLICT,
+        FailureKind.GONE,
+    }
+)
+"""The API server finds these only after it has allowed the request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFailures:
+    """The ongoing failures, each with the sentence that it began with."""
+
+    present: Mapping[Hashable, str] = field(default_factory=dict)
+    """Ordered by when they occurred last, the latest first."""
+
+    def after(self, request: ApiRequest, outcome: JsonObject | ApiFailure) -> CallFailures:
+        """Return the ongoing failures after ``request`` ended with ``outcome``."""
+        refused = (FailureKind.FORBIDDEN, *_kind_of_request(request))
+        over: set[Hashable] = set()
+        begun: dict[Hashable, str] = {}
+        if not isinstance(outcome, ApiFailure):
+            over = {*_OF_ALL, refused}
+        else:
+            if outcome.status:
+                over = {*_OF_ALL - {outcome.kind}}
+            if outcome.kind in _ALLOWED:
+                over.add(refused)
+            if outcome.kind in _OF_ALL:
+                begun = {outcome.kind: outcome.sentence}
+            elif outcome.kind is FailureKind.FORBIDDEN:
+                begun = {refused: outcome.sentence}
+        left = {key: text for key, text in self.present.items() if key not in over}
+        return CallFailures(present={**begun, **left})
+
+
+def _kind_of_request(request: ApiRequest) -> tuple[str, str, str]:
+    info = request_info(request.path)
+    return request.verb.value, info.group, info.resource
+
 
 GRACE: Final = Seconds(1.0)
 """How much later than its deadline a request may be before its caller is answered for it."""

@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from kernel import Clock, SystemClock
-from kube.credentials.access import Access, CredentialsError
-from kube.credentials.certificates import CertificateError, read_certificate
+from kube.credentials.access import Access, CertificateError, CredentialsError, read_certificate
 from kube.credentials.client import Ask, Client, ClientAnswer, ClientRefusedError, ask_process
 from kube.credentials.exec_plugin import IssuedCredentials, PluginError, run_plugin
 from kube.credentials.kubeconfig import PEMS, ChosenContext, choose

@@ -18,10 +18,9 @@ from typing_extensions import override
 from kernel import Key, PooledActor
 from kube.shared_credentials import SharedCredentials
 from kube.streams.keeper import KeeperTask, WatchKeeper
-from kube.streams.memory import WatchMemory
-from kube.streams.one_off_list import lost_answer
-from kube.streams.room import ConnectionRoom, connections_for, descriptors_lacked
-from kube.streams.shared import SharedStreams
+from kube.streams.listing import lost_answer
+from kube.streams.rules import ConnectionRoom, connections_for, descriptors_lacked
+from kube.streams.shared import SharedStreams, WatchMemory
 from messages.port import Port
 from messages.watches import (
     DescribeWatches,

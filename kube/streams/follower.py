@@ -15,7 +15,6 @@ from typing import Final
 
 from kube.errors import ApiError, error_of_status
 from kube.streams.circuit_breaker import ConnectionLostError
-from kube.streams.context import WatchContext
 from kube.streams.exchange import Exchange
 from kube.streams.listing import whole_list
 from kube.streams.next_round import EndedRound, NextRound, next_round, silence_limit, watch_timeout
@@ -28,6 +27,7 @@ from kube.streams.parsing import (
     event_of,
 )
 from kube.streams.queries import is_one_object, watch_query
+from kube.streams.shared import WatchContext
 from kube.streams.subscribers import Subscribers
 from kube.streams.target_requests import TargetRequests
 from messages.api import FailureKind

@@ -11,11 +11,9 @@ from typing import Any, Final, TypeVar
 
 from kernel import Clock
 from kube.shared_credentials import SharedCredentials
-from kube.streams.context import WatchContext
 from kube.streams.follower import Follower, WatchState
-from kube.streams.memory import WatchMemory, with_one, without_one
-from kube.streams.one_off_list import lost_answer, one_off_list
-from kube.streams.shared import SharedStreams
+from kube.streams.listing import lost_answer, one_off_list
+from kube.streams.shared import SharedStreams, WatchContext, WatchMemory, with_one, without_one
 from messages.port import Port
 from messages.watches import (
     DescribeWatches,

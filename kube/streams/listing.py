@@ -1,7 +1,8 @@
 """Gets one whole list of a target: from the server's cache or from etcd, in pages or at once.
 
-``queries`` decides what is asked for, and in which order. This module goes through the queries within
-bounds, so that a server whose list never ends costs neither all memory nor endless requests.
+``queries`` decides what is asked for, and in which order. This module goes through the queries within bounds,
+so that a server whose list never ends costs neither all memory nor endless requests. A one-off list stands
+beside a watch, for a subscriber that must know the newest state.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from typing import Protocol
 
 from kube.errors import ApiError
 from kube.streams.parsing import ListPage, malformed, page_of
-from kube.streams.queries import MATCH, is_cut, list_queries, next_query
+from kube.streams.queries import MATCH, attempt, is_cut, list_queries, next_query
 from kube.streams.rules import WatchRules
-from messages.api import FailureKind
-from messages.watches import WatchTarget
+from kube.streams.shared import WatchContext
+from kube.streams.target_requests import TargetRequests
+from messages.api import ApiFailure, FailureKind
+from messages.watches import ListTarget, ObjectsAre, TargetListed, WatchTarget
 
 
 class FetchPage(Protocol):
@@ -79,3 +82,40 @@ async def _all_pages(fetch: FetchPage, query: Mapping[str, str], rules: WatchRul
 def _joined(pages: list[ListPage]) -> ListPage:
     objects = tuple(item for page in pages for item in page.objects)
     return ListPage(objects=objects, version=pages[-1].version, next="")
+
+
+async def one_off_list(asked: ListTarget, context: WatchContext) -> TargetListed:
+    """List the target that was ``asked`` for and return the answer. Never raises ``ApiError``.
+
+    Only the asker is told of a failure. It says nothing about the watch and is not logged.
+    """
+    # A few at a time, and a slot only while it runs: a thousand one-off lists beside full connections
+    # then need one connection more.
+    async with context.one_off_lists:
+        return _answer(asked, await _outcome(asked, context))
+
+
+def lost_answer(asked: ListTarget) -> TargetListed:
+    """Return the answer LOST: the keeper ended before it had listed."""
+    error = ApiError("the keeper of watches ended", kind=FailureKind.LOST)
+    return _answer(asked, error.failure(attempt("list", asked.target), None))
+
+
+def _answer(asked: ListTarget, outcome: ObjectsAre | ApiFailure) -> TargetListed:
+    return TargetListed(target=asked.target, mark=asked.mark, outcome=outcome)
+
+
+async def _outcome(asked: ListTarget, context: WatchContext) -> ObjectsAre | ApiFailure:
+    requests = TargetRequests(asked.target, context)
+    try:
+        found = await whole_list(requests.fetch, asked.target, "", context.rules)
+    except ApiError as error:
+        return error.failure(attempt("list", asked.target), requests.access)
+    finally:
+        requests.close()
+    return ObjectsAre(
+        target=asked.target,
+        objects=found.objects,
+        resource_version=found.version,
+        mark=asked.mark,
+    )

@@ -13,9 +13,8 @@ import asyncio
 from typing import Final
 
 from kube.errors import ApiError
-from kube.streams.context import WatchContext
-from kube.streams.memory import SubscriberPorts
 from kube.streams.queries import attempt
+from kube.streams.shared import SubscriberPorts, WatchContext
 from kube.streams.target_requests import TargetRequests
 from messages.api import ApiFailure, FailureKind
 from messages.units import Seconds

@@ -12,11 +12,11 @@ from kube.credentials.access import Access
 from kube.errors import ApiError, error_of_answer, error_of_transport
 from kube.streams.circuit_breaker import Permit
 from kube.streams.connections import Connection
-from kube.streams.context import WatchContext
 from kube.streams.exchange import ConnectionFullError, Exchange, open_exchange
 from kube.streams.next_round import SentTimes, request_pause, with_request
 from kube.streams.parsing import UnfinishedAnswer, is_too_new
 from kube.streams.queries import url_path
+from kube.streams.shared import WatchContext
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import WatchTarget

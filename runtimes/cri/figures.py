@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 from files.cgroups.trees import CgroupWork
 from messages.container_runtime_health import OperationDescribed, PlegDescribed
-from messages.statuses import TimesCounted
-from messages.units import Seconds, Timestamp
+from messages.units import Seconds, TimesCounted, Timestamp
 
 RELIST_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds, as a kubelet counts looks, and work on cgroups."""

@@ -27,8 +27,7 @@ from messages.container_runtime import (
     StopSandbox,
 )
 from messages.pods import PodUid
-from messages.probes import ProbeKey
-from messages.probing import AnswersCounted
+from messages.probing import AnswersCounted, ProbeKey
 from messages.units import Instant, Seconds
 from runtimes.hollow.behaviours import UnreadableAnnotationError
 from runtimes.hollow.hooks import HollowHooks, HookAnswer

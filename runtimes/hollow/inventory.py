@@ -21,7 +21,7 @@ from messages.pod_runtime import (
     SandboxState,
 )
 from messages.pods import PodUid
-from messages.probes import ProbeKey
+from messages.probing import ProbeKey
 from messages.units import Seconds, Timestamp
 from runtimes.hollow.rules import ContainerBehaviour, Ending
 from runtimes.lifecycle_hooks.messages import RunHook

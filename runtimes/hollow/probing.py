@@ -15,8 +15,14 @@ from typing import Final, NamedTuple, TypeAlias
 from actors.probes.thresholds import Count, begin, counted
 from actors.probes.watching import DropProbe, OnlyProbes, ProbeIs, ProbeRemark, RestProbe, RunProbe
 from manifests.handlers import ExecAction, UnusableHandler
-from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
-from messages.probing import AnswersCounted
+from messages.probing import (
+    AnswersCounted,
+    ProbeAnswer,
+    ProbeKey,
+    ProbeKind,
+    ProbeOutcome,
+    ProbeResult,
+)
 from messages.units import Instant, Seconds, Timestamp
 from runtimes.hollow.commands import carried_out
 from runtimes.hollow.inventory import ContainerRecord, ProbeTicks

@@ -36,7 +36,7 @@ from messages.sources import RejectReason
 from messages.units import Seconds
 from settings.addresses import is_loopback
 from settings.version import version
-from sources.http.answers import Body, FetchError, Unmodified, Validators
+from sources.http.asking import Body, FetchError, Unmodified, Validators
 from sources.http.bodies import MOST_BYTES
 
 DEADLINE: Final = Seconds(10.0)

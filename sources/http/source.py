@@ -36,13 +36,16 @@ from messages.sources import (
 )
 from messages.units import Seconds, Timestamp
 from settings.addresses import masked_url
-from sources.http.answers import Body, MakeFetcher, Unmodified, Validators
 from sources.http.asking import (
     Asking,
+    Body,
     FetchCrashed,
     Fetched,
     FetchFailed,
     FetchMessage,
+    MakeFetcher,
+    Unmodified,
+    Validators,
     one_thread,
 )
 from sources.http.verdicts import HttpState, confirm, judge, refuse

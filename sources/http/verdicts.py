@@ -15,10 +15,10 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from manifests.conflicts import Conflict, conflicts, served
 from manifests.pod_manifest import Decoded
 from manifests.reading.document import Document, DocumentError
 from manifests.refusals import Refused
-from manifests.verdicts import Conflict, conflicts, served
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 from sources.http.bodies import Decode, KnownItems, outcome_of

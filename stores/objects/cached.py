@@ -31,8 +31,7 @@ from messages.objects import (
 from messages.pods import JsonObject
 from messages.units import Instant, Seconds
 from stores.objects.changes import object_change
-from stores.objects.knowledge import FORBIDDEN_GRACE
-from stores.objects.last_known import NOTHING_KNOWN, LastKnown
+from stores.objects.knowledge import FORBIDDEN_GRACE, NOTHING_KNOWN, LastKnown
 from stores.objects.paths import object_path
 
 NO_SUCH_OBJECT: Final = "there is no such object"

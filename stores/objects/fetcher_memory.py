@@ -22,7 +22,7 @@ from messages.objects import (
 )
 from messages.units import Seconds
 from stores.objects.cached import CachedObject, change_between
-from stores.objects.usage import Usage
+from stores.objects.changes import Usage
 
 UNREAD_EVERY: Final = Seconds(60.0)
 """How often a followed object is fetched if the time to live is 0."""

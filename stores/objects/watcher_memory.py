@@ -22,8 +22,7 @@ from messages.objects import (
     ReadVerdict,
 )
 from messages.units import Instant, Seconds
-from stores.objects.knowledge import FORBIDDEN_GRACE, ObjectKnowledge
-from stores.objects.last_known import LastKnown
+from stores.objects.knowledge import FORBIDDEN_GRACE, LastKnown, ObjectKnowledge
 from stores.objects.paths import can_exist
 
 NO_SUCH_NAME: Final = "no object can have this name"

@@ -16,9 +16,8 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from manifests.times import rfc3339_nano
-from messages.changes import Op, PodChange
+from messages.changes import Op, PodChange, same_objects
 from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, Pod, PodUid, SourceName
-from messages.snapshots import same_objects
 from messages.units import Timestamp
 from stores.pods.comparison import difference
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from files.cgroups.mounts import CgroupMounts, mounts_in
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from messages.pods import Pod
 from runtimes.cri.cgroups.container_limits import LinuxResources, container_resources
 from runtimes.cri.cgroups.opening import open_cgroups

@@ -8,8 +8,7 @@ import pytest
 
 from actors.probes.watching import DropProbe, OnlyProbes, ProbesBegan, RestProbe
 from kernel import Runtime
-from messages.probes import ProbeResult
-from messages.probing import AnswersCounted
+from messages.probing import AnswersCounted, ProbeResult
 from tests.support.probes.loop_stage import (
     KEY,
     HollowWorld,

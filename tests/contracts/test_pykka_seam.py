@@ -15,8 +15,7 @@ from pykka._envelope import Envelope
 from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 from typing_extensions import override
 
-from kernel import Actor, EndReason, PooledActor, Runtime, SupervisorSpec
-from kernel import envelope as kernel_envelope
+from kernel import Actor, EndReason, PooledActor, Runtime, SupervisorSpec, mailbox
 from tests.support.kernel.players import Do, Player, Repeat, Say, Troupe, key
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage
@@ -250,12 +249,12 @@ def test_pykkas_hooks_are_sealed_and_do_nothing(troupe: Troupe, play: Stage) -> 
 
 def test_an_envelope_shows_the_type_of_its_message_and_nothing_of_its_content() -> None:
     future: pykka.Future[str] = pykka.ThreadingFuture()
-    assert repr(kernel_envelope.Envelope("the secret", future)) == "Envelope(str)"
+    assert repr(mailbox.Envelope("the secret", future)) == "Envelope(str)"
 
 
 def test_an_envelope_is_answered_once() -> None:
     future: pykka.Future[str] = pykka.ThreadingFuture()
-    envelope = kernel_envelope.Envelope("question", future)
+    envelope = mailbox.Envelope("question", future)
     envelope.answer("first")
     envelope.answer("second")
     envelope.fail(ValueError("too late"))

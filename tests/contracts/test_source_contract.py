@@ -24,8 +24,8 @@ from messages.sources import (
     SourceMessage,
     Verdict,
 )
-from sources.apiserver.source import API_SOURCE
-from sources.file.source import FILE_SOURCE
+from sources.apiserver import API_SOURCE
+from sources.file import FILE_SOURCE
 from sources.http.source import HTTP_SOURCE
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import make_pod

@@ -15,9 +15,9 @@ from typing_extensions import override
 from kernel.cell import Cell
 from kernel.current import current_incarnation
 from kernel.dynamic import DynamicPort
-from kernel.envelope import Crash, Envelope, Fence, KernelMessage, LifeOfActor, title_of
 from kernel.incarnation import Incarnation
 from kernel.later import Later
+from kernel.mailbox import Crash, Envelope, Fence, KernelMessage, LifeOfActor, title_of
 from kernel.operations import Operations, StepEnded
 from tests.environment.told_once import TOLD_ONCE
 from tests.support.cri.fake_wire import FAKE_CRI

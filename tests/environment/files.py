@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from agent.edges import UrlEdges
 from messages.pods import JsonObject
-from sources.http.answers import Body, Fetcher, FetchError, Unmodified, Validators
+from sources.http.asking import Body, Fetcher, FetchError, Unmodified, Validators
 from tests.environment.outside import Outside
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH

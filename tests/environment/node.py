@@ -19,8 +19,8 @@ from actors.volumes.making.jobs import SIZES
 from agent.edges import Bounds, Edges
 from agent.tree import AgentTree
 from kernel import Ended, Key, Port, Steps, SupervisorSpec, isolated
-from kernel.envelope import title_of
 from kernel.incarnation import Incarnation
+from kernel.mailbox import title_of
 from messages.pods import Pod
 from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
@@ -29,8 +29,8 @@ from settings.agent import Settings
 from settings.cluster import ChangeDetection
 from settings.command_line import parse
 from settings.load import settings_of
-from sources.apiserver.source import API_SOURCE
-from sources.file.source import FILE_SOURCE
+from sources.apiserver import API_SOURCE
+from sources.file import FILE_SOURCE
 from sources.http.source import HTTP_SOURCE
 from stores.statuses.rendering import render_status
 from tests.environment.cluster import NODE, Cluster

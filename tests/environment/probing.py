@@ -20,7 +20,7 @@ from actors.probes.specs import ProbeSpec
 from actors.probes.watched import ProbeMemory
 from actors.probes.watching import ProbeTarget
 from kernel import Clock
-from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from tests.environment.health import Answer, reply
 from tests.environment.runtimes.runtime import InThisLife

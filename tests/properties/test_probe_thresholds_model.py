@@ -9,7 +9,7 @@ from typing_extensions import override
 from actors.probes.news import ExecIsDue
 from actors.probes.specs import ProbeSpec
 from manifests.handlers import ExecAction
-from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKind, ProbeOutcome, ProbeResult
 from tests.support.probes.probe_stage import ProbeStage, key, spec, target
 
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE

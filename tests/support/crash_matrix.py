@@ -35,7 +35,7 @@ from kernel import (
     StartChild,
     SupervisorSpec,
 )
-from kernel.envelope import Crash
+from kernel.mailbox import Crash
 from tests.support.kernel.schedule import Schedule
 from tests.support.kernel.stage import Stage
 

@@ -13,9 +13,8 @@ from kube.api_loop import ApiLoop
 from kube.credentials.access import Access, Credentials
 from kube.shared_credentials import SharedCredentials
 from kube.streams.keeper import KeeperTask, WatchKeeper
-from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
-from kube.streams.shared import SharedStreams
+from kube.streams.shared import SharedStreams, WatchMemory
 from messages.api import ApiFailure, FailureKind
 from messages.units import Seconds
 from messages.watches import ListTarget, TargetListed, WatchFact, WatchFailed, WatchTarget

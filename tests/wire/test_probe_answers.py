@@ -10,7 +10,7 @@ import pytest
 
 from actors.probes.loop_commands import WatchProbe
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKind, ProbeOutcome, ProbeResult
 from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, key, probe_stage, spec, target
 from tests.support.probes.targets import raw_target

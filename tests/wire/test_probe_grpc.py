@@ -10,7 +10,7 @@ import trustme
 
 from actors.probes.http2_frames import END_HEADERS, END_STREAM, FrameType, framed
 from actors.probes.specs import GrpcAction
-from messages.probes import ProbeOutcome, ProbeResult
+from messages.probing import ProbeOutcome, ProbeResult
 from tests.support.probes.probe_stage import ProbeStage, probe_stage, spec
 from tests.support.probes.targets import (
     Behave,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from messages.probes import ProbeOutcome, ProbeResult
+from messages.probing import ProbeOutcome, ProbeResult
 from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, probe_stage, spec
 from tests.support.probes.targets import (

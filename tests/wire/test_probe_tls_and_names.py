@@ -11,7 +11,7 @@ import trustme
 
 from actors.probes.names import MOST_NAMES, HostNames, look_up_lanes
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from messages.probes import ProbeOutcome, ProbeResult
+from messages.probing import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from tests.support.patience import PATIENCE
 from tests.support.probes.probe_stage import ProbeStage, probe_stage, spec

@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from typing import Any, TypeAlias
 
 from kube.streams.actor import WATCHES
-from kube.streams.room import ConnectionRoom
+from kube.streams.rules import ConnectionRoom
 from messages.watches import ObjectsAre, WatchFailed, WatchRecovered
 from tests.support.kube.watch_stage import (
     EMPTY,

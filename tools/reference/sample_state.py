@@ -8,24 +8,23 @@ from kernel import TreeSummary
 from messages.api import CallsDescribed
 from messages.change_hooks import ChangeHooksDescribed
 from messages.container_logs import ContainerLogsDescribed
-from messages.container_runtime_health import ContainerRuntimeDescribed, PlegDescribed
+from messages.container_runtime_health import (
+    ContainerRuntimeDescribed,
+    ImagesDescribed,
+    PlegDescribed,
+)
 from messages.event_feed import FeedDescribed
 from messages.events import EventsDescribed
-from messages.images import ImagesDescribed
 from messages.mirrors import MirrorsDescribed
 from messages.pod_lives import PodLivesDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import RuntimeDescribed
 from messages.probing import AnswersDescribed, AttemptsBegun, CommandsWaiting, ProbesDescribed
 from messages.releases import Release, ReleaseState
-from messages.statuses import (
-    StartLatencies,
-    StatusesDescribed,
-    TimesCounted,
-)
+from messages.statuses import StartLatencies, StatusesDescribed
 from messages.tokens import TokensDescribed
-from messages.units import Seconds, Timestamp
-from messages.volume_state import VolumesDescribed
+from messages.units import Seconds, TimesCounted, Timestamp
+from messages.volumes import VolumesDescribed
 from messages.watches import WatchesDescribed
 from server.answers import ClusterState
 from server.metrics import Measurements

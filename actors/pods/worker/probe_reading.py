@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from messages.pod_runtime import ContainerObserved, ContainerState, PodObserved, ProbeVerdict
 from messages.pods import JsonObject, Pod
-from messages.probes import ProbeKind
-from messages.probing import RunningInstance
+from messages.probing import ProbeKind, RunningInstance
 from messages.units import Timestamp
 from stores.statuses.shown import Container, containers, init_containers
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from files.cgroups.limits import page_size_name, quota_of, shares_of
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from manifests.qos import QosClass, is_critical, qos_class
 from manifests.requests import CPU, MEMORY, container_requests, pod_limits, pod_requests, units
 from manifests.restart_rules import is_sidecar

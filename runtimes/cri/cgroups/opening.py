@@ -10,7 +10,7 @@ from pathlib import Path
 from files.cgroups.files import KernelFiles
 from files.cgroups.kernel_trees import V1Tree, V2Tree
 from files.cgroups.mounts import CgroupMounts, mounts_in
-from files.cgroups.options import CgroupDriver, CgroupOptions
+from files.cgroups.names import CgroupDriver, CgroupOptions
 from files.cgroups.systemd_tree import SystemdTree
 from files.cgroups.trees import CgroupTree, CgroupWork, FolderTree, TimedTree
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups

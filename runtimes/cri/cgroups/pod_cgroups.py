@@ -19,6 +19,7 @@ from files.cgroups.limits import UNLIMITED, CgroupLimits
 from files.cgroups.names import (
     LEVELS,
     CgroupName,
+    CgroupOptions,
     is_plain_uid,
     name_in_level,
     name_of_level,
@@ -29,7 +30,6 @@ from files.cgroups.names import (
     written_uid,
     written_uids,
 )
-from files.cgroups.options import CgroupOptions
 from files.cgroups.trees import CgroupTree
 from manifests.qos import qos_class
 from messages.cgroup_roots import is_root

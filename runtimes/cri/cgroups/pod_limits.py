@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from files.cgroups.limits import LEAST_SHARES, UNLIMITED, CgroupLimits, quota_of, shares_of
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from manifests.qos import QosClass, qos_class
 from manifests.quantities import amount, is_quantity
 from manifests.requests import CPU, MEMORY, Amounts, amounts_of, pod_limits, pod_requests

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 
 _FIRST: Final[Mapping[str, tuple[int, int]]] = {"containerd": (2, 1), "cri-o": (1, 31)}
 """The first version that mounts images, by the runtime's name."""

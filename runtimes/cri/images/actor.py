@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from kernel import Failure, Operation, PooledActor
 from messages.container_runtime import CallRuntime
-from messages.images import DescribeImages
+from messages.container_runtime_health import DescribeImages
 from messages.units import Seconds
 from runtimes.cri.hands import hands
 from runtimes.cri.images.collecting import Collected, ImageCollector

@@ -11,8 +11,13 @@ from typing import Final, TypeAlias
 
 from kernel import Key, OperationsMemory, Port
 from messages.container_runtime import CallRuntime, FindImage
+from messages.container_runtime_health import (
+    PULL_BOUNDS,
+    DescribeImages,
+    ImagesDescribed,
+    PullTimes,
+)
 from messages.events import PostEvent
-from messages.images import PULL_BOUNDS, DescribeImages, ImagesDescribed, PullTimes
 from messages.units import Seconds
 from runtimes.cri.images.garbage import DiskSpace, ImageHistory
 from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions

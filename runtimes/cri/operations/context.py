@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from messages.pods import Pod, PodUid
 from runtimes.cri.cgroups.container_limits import CgroupFacts
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups

@@ -13,7 +13,7 @@ from agent.runtime_record import HOLLOW_FILE
 from files.record_keeper import WRITE_AGAIN
 from messages.container_runtime import RuntimeFailure
 from messages.pod_runtime import ContainerObserved, ContainerState
-from messages.probes import ProbeResult
+from messages.probing import ProbeResult
 from messages.units import Instant, Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.core import HollowCore

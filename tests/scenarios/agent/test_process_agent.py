@@ -13,7 +13,7 @@ from agent.app import Agent
 from kernel import ActorSystem, Steps
 from messages.units import Seconds
 from server.actor import Listeners
-from sources.file.source import FILE_SOURCE
+from sources.file import FILE_SOURCE
 from tests.support.agent.process import manifest
 from tests.support.agent.served import settings_for
 from tests.support.kernel.clock import EPOCH, ManualClock

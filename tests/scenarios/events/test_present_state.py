@@ -22,10 +22,12 @@ from messages.objects import (
 )
 from messages.pod_manager import DescribePods, PodsChanged, PodsDescribed
 from messages.pods import FILE, Pod
-from messages.probes import ProbeKey, ProbeKind, ProbeResult
 from messages.probing import (
     DescribeProbes,
     ProbedPod,
+    ProbeKey,
+    ProbeKind,
+    ProbeResult,
     ProbeResultIs,
     ProbesDescribed,
     ProbeStage,

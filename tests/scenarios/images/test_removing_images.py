@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from kernel import Port
-from messages.images import DescribeImages, ImagesDescribed
+from messages.container_runtime_health import DescribeImages, ImagesDescribed
 from messages.units import Seconds
 from runtimes.cri.images.garbage import DiskSpace, sandbox_image
 from runtimes.cri.images.messages import IMAGE_KEEPER, ImageKeeperMessage

@@ -10,7 +10,7 @@ from kernel import (
     Runtime,
     StopChild,
 )
-from kernel.loops import are_most_failing
+from kernel.reports import are_most_failing
 from tests.support.kernel.players import FailsAtFirst, Line, Troupe, crash, key
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import stage

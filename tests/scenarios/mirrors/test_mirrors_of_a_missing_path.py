@@ -13,7 +13,7 @@ from actors.pod_manager import POD_MANAGER
 from manifests.pod_manifest import ManifestRules
 from messages.node import NodeUid
 from messages.pods import FILE
-from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.apiserver.store import ApiStore
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN

@@ -12,7 +12,7 @@ from kernel import Runtime
 from messages.container_runtime import ExecEnded, RuntimeFailure, RuntimeFailureKind
 from messages.events import EventType
 from messages.pods import PodUid
-from messages.probes import ProbeKey, ProbeKind, ProbeResult
+from messages.probing import ProbeKey, ProbeKind, ProbeResult
 from messages.units import Seconds
 from tests.support.kernel.probe import Probe
 from tests.support.probes.loop_stage import KEY, LoopWorld, readiness, wish

@@ -3,7 +3,7 @@
 from structlog.testing import capture_logs
 
 from messages.events import EventType
-from messages.probes import ProbeResult
+from messages.probing import ProbeResult
 from tests.support.probes.keeper_stage import LIVENESS, READINESS, ProbesStage, probed_pod
 
 SUCCESS, FAILURE, UNKNOWN = ProbeResult.SUCCESS, ProbeResult.FAILURE, ProbeResult.UNKNOWN

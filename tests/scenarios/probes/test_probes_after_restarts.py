@@ -1,7 +1,6 @@
 """What counts of a pod's probes outlives crashes, and a restart of the agent (rule Y13)."""
 
-from messages.probes import ProbeResult
-from messages.probing import ProbesAgain
+from messages.probing import ProbeResult, ProbesAgain
 from tests.support.probes.keeper_stage import (
     LIVENESS,
     READINESS,

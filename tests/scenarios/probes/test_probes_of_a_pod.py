@@ -1,8 +1,7 @@
 """Probes of a pod are carried out, and what they say is told (rules B1 to B9)."""
 
 from actors.probes.orders import PROBE_KEEPER, ProberSays
-from messages.probes import ProbeResult
-from messages.probing import ProbesSay
+from messages.probing import ProbeResult, ProbesSay
 from tests.support.probes.keeper_stage import (
     LIVENESS,
     READINESS,

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from kernel.envelope import Crash
+from kernel.mailbox import Crash
 from messages.pod_runtime import PodObserved
 from messages.pods import Pod
 from runtimes.provider.actor import PROVIDER_RUNTIME, PodProviderRuntime, ProviderRuntimeMessage

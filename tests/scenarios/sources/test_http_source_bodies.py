@@ -9,7 +9,7 @@ import pytest
 
 from messages.pods import CONFIG_HASH
 from messages.sources import RejectReason, Verdict
-from sources.http.answers import FetchError
+from sources.http.asking import FetchError
 from tests.support.kernel.clock import EPOCH
 from tests.support.sources.http_source_stage import (
     SHOWN,

@@ -21,7 +21,7 @@ from messages.sources import (
     Verdict,
 )
 from messages.units import Seconds
-from sources.http.answers import Body, Fetcher, FetchError, Unmodified, Validators
+from sources.http.asking import Body, Fetcher, FetchError, Unmodified, Validators
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import live_stage

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from messages.pod_runtime import ListRuntimePods, PodsObserved
 from messages.pods import FILE, HTTP
-from sources.file.source import FILE_SOURCE
+from sources.file import FILE_SOURCE
 from sources.kept_uids import WAITING, StaticUids
 from tests.support.kernel.probe import Probe
 from tests.support.sources.file_source_stage import adopting_file_source, pod_text

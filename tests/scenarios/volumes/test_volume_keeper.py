@@ -7,8 +7,7 @@ import os
 import pytest
 
 from messages.objects import ObjectKind
-from messages.volume_state import VolumeState
-from messages.volumes import VolumesGone
+from messages.volumes import VolumesGone, VolumeState
 from tests.support.volumes.reading import mode_of
 from tests.support.volumes.volume_stage import VolumeStage, pod_with
 

@@ -17,7 +17,7 @@ from actors.volumes.keeper import VOLUME_KEEPER
 from actors.volumes.keeper_parts import JobOf
 from actors.volumes.making.jobs import VolumeJob, VolumeLane
 from actors.volumes.mounts.mount_table import MountPoint, mounts_of
-from kernel.envelope import InjectedCrashError
+from kernel.mailbox import InjectedCrashError
 from messages.objects import ObjectKind, ReadVerdict
 from messages.pods import JsonObject
 from messages.volumes import ReleaseVolumes, VolumesGone, VolumesStay

@@ -11,8 +11,7 @@ from structlog.testing import capture_logs
 from actors.volumes.keeper import VOLUME_KEEPER
 from actors.volumes.releases import HELD_PAUSE
 from messages.pods import Pod, PodUid
-from messages.volume_state import VolumeState
-from messages.volumes import ReleaseOtherVolumes, VolumesGone, VolumesStay
+from messages.volumes import ReleaseOtherVolumes, VolumesGone, VolumesStay, VolumeState
 from tests.support.volumes.of_drivers import DRIVER, KubeletRoot
 from tests.support.volumes.volume_stage import VolumeStage, pod_with, volume_stage
 

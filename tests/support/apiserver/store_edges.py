@@ -16,7 +16,7 @@ from kernel import PooledActor
 from kube.calls.request_info import attempt_of
 from kube.calls.sender import NO_ANSWER, Sender, SendResult
 from kube.streams.actor import KeeperEnded, WatchError, WatchesOwnMessage
-from kube.streams.memory import WatchMemory
+from kube.streams.shared import WatchMemory
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds

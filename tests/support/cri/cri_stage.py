@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from kernel import Key, Port, Runtime
 from messages.container_runtime import (
     AskContainer,

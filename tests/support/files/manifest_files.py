@@ -17,8 +17,8 @@ from files.looking.found import (
     Listing,
     Problem,
     ProblemKind,
+    Signature,
 )
-from files.looking.signature import Signature
 from files.verdicts.judging import Judgement, judge
 from files.verdicts.state import FileState
 from manifests.pod_manifest import Decoded

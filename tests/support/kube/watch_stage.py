@@ -22,9 +22,8 @@ from kube.clients import streaming_client
 from kube.credentials.access import Access, Credentials
 from kube.streams.actor import WATCHES, Watches
 from kube.streams.connections import MakeClient
-from kube.streams.memory import WatchMemory
-from kube.streams.room import ConnectionRoom
-from kube.streams.rules import WatchRules
+from kube.streams.rules import ConnectionRoom, WatchRules
+from kube.streams.shared import WatchMemory
 from messages.api import FailureKind
 from messages.port import Port
 from messages.units import Seconds

@@ -26,10 +26,13 @@ from kernel import DynamicSpec, Port, Runtime, Steps, SupervisorSpec, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import ProbeVerdict
 from messages.pods import Pod
-from messages.probes import ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.probing import (
     DescribeProbes,
     ProbedPod,
+    ProbeKey,
+    ProbeKind,
+    ProbeOutcome,
+    ProbeResult,
     ProbesAgain,
     ProbesDescribed,
     ProbesSay,

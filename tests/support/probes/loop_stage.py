@@ -40,8 +40,16 @@ from messages.container_runtime import (
 )
 from messages.events import PostEvent
 from messages.pods import Pod
-from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
-from messages.probing import AnswersCounted, AnswersDescribed, DescribeAnswers
+from messages.probing import (
+    AnswersCounted,
+    AnswersDescribed,
+    DescribeAnswers,
+    ProbeAnswer,
+    ProbeKey,
+    ProbeKind,
+    ProbeOutcome,
+    ProbeResult,
+)
 from messages.units import Seconds
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.rules import HollowRules

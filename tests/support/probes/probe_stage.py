@@ -15,7 +15,7 @@ from actors.probes.news import ExecIsDue, ProbeFact, ProbeNews
 from actors.probes.specs import ProbeHandler, ProbeSpec
 from actors.probes.watched import ProbeMemory, ProbeTarget, WatchedProbe
 from messages.pods import PodUid
-from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from tests.support.kernel.clock import EPOCH, ManualClock
 from tests.support.patience import PATIENCE

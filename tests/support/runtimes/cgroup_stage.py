@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing_extensions import override
 
 from files.cgroups.kernel_trees import V1Tree
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from kernel import Port
 from messages.changes import Op, PodChange
 from messages.container_runtime import FollowContainers, PodContainersAre, RuntimeIsAway

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from actors.probes.names import look_up_lanes
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from kernel import Port, Threads
 from messages.events import PostEvent
 from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, ContainersRuntime

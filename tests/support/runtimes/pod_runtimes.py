@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from actorlet import ContainerReport, PodProvider, PodReport
 from kernel import Key, Port, Steps
-from kernel.envelope import Crash
+from kernel.mailbox import Crash
 from messages.container_runtime import FollowContainers, RuntimeIsAway
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import (

@@ -12,7 +12,7 @@ from messages.node import FollowNode, NodeIs, NodeUid
 from messages.pods import Pod
 from messages.sources import SourceDescribed, SourceListed
 from messages.watches import ObjectOp, ObjectsAre, Watch, WatchEvent
-from sources.apiserver.source import (
+from sources.apiserver import (
     API_SOURCE,
     ApiMemory,
     ApiSource,

@@ -14,7 +14,7 @@ from manifests.pod_manifest import ManifestRules
 from messages.pod_runtime import ListRuntimePods
 from messages.pods import FILE, Pod
 from messages.sources import ListPods, SourceListed
-from sources.file.source import (
+from sources.file import (
     FILE_SOURCE,
     FileMemory,
     FileSource,

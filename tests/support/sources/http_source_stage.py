@@ -24,7 +24,7 @@ from messages.sources import (
     Verdict,
 )
 from messages.units import Seconds
-from sources.http.answers import Body, Fetcher, FetchError, Unmodified, Validators
+from sources.http.asking import Body, Fetcher, FetchError, Unmodified, Validators
 from sources.http.source import (
     HTTP_SOURCE,
     HttpMemory,

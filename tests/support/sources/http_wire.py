@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 
 from messages.units import Seconds
-from sources.http.answers import Body, FetchError, Unmodified, Validators
+from sources.http.asking import Body, FetchError, Unmodified, Validators
 from sources.http.bodies import MOST_BYTES
 from sources.http.fetch import HttpFetcher
 from tests.support.patience import PATIENCE

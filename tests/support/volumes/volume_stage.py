@@ -19,14 +19,20 @@ from actors.volumes.making.teardown import Teardowns
 from actors.volumes.mounts.system_calls import MountCalls
 from actors.volumes.shown_objects import ShownObjects
 from kernel import Port, SupervisorSpec, isolated
-from kernel.envelope import InjectedCrashError
+from kernel.mailbox import InjectedCrashError
 from messages.events import PostEvent
 from messages.objects import ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod, PodUid
 from messages.tokens import TokensMessage
 from messages.units import Seconds, Timestamp
-from messages.volume_state import DescribeVolumes, VolumesDescribed
-from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesAre, WantVolumes
+from messages.volumes import (
+    DescribeVolumes,
+    ReleaseAnswer,
+    ReleaseVolumes,
+    VolumesAre,
+    VolumesDescribed,
+    WantVolumes,
+)
 from tests.support.builders import make_pod
 from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.probe import Probe

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from actors.objects.local_knowledge import admit
-from files.looking.found import Content, Entry
-from files.looking.signature import Signature
+from files.looking.found import Content, Entry, Signature
 from manifests.objects.local import LocalObject
 from manifests.refusals import Refused
 from tests.support.canary import CANARY

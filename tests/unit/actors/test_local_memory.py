@@ -6,7 +6,7 @@ from actors.objects.local_files import MAX_GONE, LocalMemory
 from actors.objects.local_knowledge import KnownLocalObject
 from manifests.objects.local import LocalObject
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
-from stores.objects.last_known import LastKnown
+from stores.objects.knowledge import LastKnown
 
 
 def object_id(number: int) -> ObjectId:

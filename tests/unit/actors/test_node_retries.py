@@ -11,7 +11,7 @@ import pytest
 
 from actors.node.retries import OperationRetries
 from kernel import Timer
-from kernel.timers import Timers
+from kernel.clock import Timers
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.units import Seconds
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, image_options, log_options
-from files.cgroups.options import CgroupDriver, CgroupOptions
+from files.cgroups.names import CgroupDriver, CgroupOptions
 from runtimes.cri.images.options import ImageOptions, VerificationPolicy
 from settings.agent import Settings
 from settings.command_line import parse

@@ -7,17 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from files.cgroups.names import (
+    CgroupDriver,
+    CgroupOptions,
     is_plain_uid,
     name_of_level,
     name_of_pod,
     name_of_pods,
     names_above,
     path_of,
+    refusals,
     uid_in,
     written_uid,
     written_uids,
 )
-from files.cgroups.options import CgroupDriver, CgroupOptions, refusals
 from manifests.qos import QosClass
 from messages.cgroup_roots import is_root
 from messages.units import Seconds

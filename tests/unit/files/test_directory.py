@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from files.looking import reading
-from files.looking.found import Content, Ignored, Problem, ProblemKind
-from files.looking.open_directory import OpenDirectory
-from files.looking.reading import SIZE_LIMIT
-from files.looking.signature import Signature
+from files.looking.found import Content, Ignored, Problem, ProblemKind, Signature
+from files.looking.reading import SIZE_LIMIT, OpenDirectory
 from tests.support.files.looks import LATER, as_nobody, contents, listed, names, the_entry
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from files.looking.directory import NAMES_IN_A_STEP, UNCHANGED_IN_A_STEP, look, looking
-from files.looking.found import Content, Listed
-from files.looking.signature import Signature
+from files.looking.found import Content, Listed, Signature
 from files.looking.steps import result_of
 from messages.units import Timestamp
 from tests.support.files.looks import LATER, listed, names, the_entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from files.watching.pace import ScanPace, until_next_scan
+from files.watching.messages import ScanPace, until_next_scan
 from messages.units import Seconds
 
 

@@ -13,13 +13,13 @@ from typing_extensions import override
 
 from kernel import SECONDS_BUCKETS, Key, Steps
 from kernel.actor import BaseActor
+from kernel.clock import Timer, Timers
 from kernel.control import Control
 from kernel.endings import one_line, with_traceback
 from kernel.executors import PoolExecutor
 from kernel.incarnation import Incarnation
 from kernel.mailbox import CoalescingQueue
 from kernel.telemetry import Meter, Telemetry
-from kernel.timers import Timer, Timers
 from messages.units import Seconds
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.players import Gate

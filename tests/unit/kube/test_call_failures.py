@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube.calls.failures import CallFailures
+from kube.calls.actor import CallFailures
 from messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
 from messages.pods import JsonObject
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.credentials.certificates import CertificateError, read_certificate
+from kube.credentials.access import CertificateError, read_certificate
 from tests.support.kube.kubeconfigs import OLD_CERTIFICATE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube.streams.room import ConnectionRoom, connections_for, descriptors_lacked
+from kube.streams.rules import ConnectionRoom, connections_for, descriptors_lacked
 
 ROOM = ConnectionRoom(connections=100, descriptors_for=lambda connections: connections + 200)
 

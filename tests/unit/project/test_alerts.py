@@ -15,7 +15,7 @@ from kernel.children import ChildState
 from messages.change_hooks import HookResult
 from messages.pods import PodPhase
 from messages.sources import Verdict
-from messages.volume_state import VolumeState
+from messages.volumes import VolumeState
 from server.pod_metrics import CRASH_LOOP
 from tests.support.project.checkout import ROOT
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from messages.pods import Pod
 from runtimes.cri.cgroups.container_limits import (
     CgroupFacts,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from files.cgroups.limits import CgroupLimits
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from manifests.qos import QosClass
 from messages.pods import Pod
 from messages.units import Seconds

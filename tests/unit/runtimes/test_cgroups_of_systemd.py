@@ -9,7 +9,7 @@ import pytest
 
 from files.cgroups.kernel_trees import V2Tree
 from files.cgroups.limits import CgroupLimits
-from files.cgroups.options import CgroupDriver, CgroupOptions
+from files.cgroups.names import CgroupDriver, CgroupOptions
 from files.cgroups.systemd_tree import SystemdTree, properties_of, run_systemctl
 from messages.pods import Pod
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups

@@ -14,7 +14,7 @@ import pytest
 from files.cgroups.files import KernelFiles
 from files.cgroups.kernel_trees import V2Tree
 from files.cgroups.mounts import CgroupMounts, mounts_in
-from files.cgroups.options import CgroupDriver, CgroupOptions
+from files.cgroups.names import CgroupDriver, CgroupOptions
 from messages.pods import Pod
 from runtimes.cri.cgroups.opening import open_cgroups, page_sizes_of
 from runtimes.cri.cgroups.pod_cgroups import CgroupPlace, PodCgroups

@@ -12,7 +12,7 @@ import yaml
 from actors.probes.specs import probe_of
 from actors.probes.watching import OnlyProbes, ProbeIs, ProbeTarget, RestProbe, RunProbe
 from messages.container_runtime import CallRuntime, RunSandbox, StartContainer, StopSandbox
-from messages.probes import ProbeKey, ProbeKind, ProbeResult
+from messages.probing import ProbeKey, ProbeKind, ProbeResult
 from messages.units import Instant, Seconds, Timestamp
 from runtimes.hollow.behaviours import PREFIX
 from runtimes.hollow.core import HollowCore

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from files.cgroups.kernel_trees import V1Tree, V2Tree
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.cri.cgroups.container_limits import CgroupFacts

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from files.cgroups.kernel_trees import V1Tree, V2Tree
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from messages.pods import Pod
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups
 from tests.support.builders import make_pod

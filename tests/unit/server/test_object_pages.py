@@ -21,9 +21,8 @@ from messages.objects import (
     Origin,
 )
 from messages.pods import PodUid
-from messages.statuses import TimesCounted
-from messages.units import Seconds, Timestamp
-from messages.volume_state import VolumeDescribed, VolumesDescribed, VolumeState
+from messages.units import Seconds, TimesCounted, Timestamp
+from messages.volumes import VolumeDescribed, VolumesDescribed, VolumeState
 from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
 from server.answers import Unanswered
 from server.cluster_metrics import feed_metrics, object_metrics

@@ -24,8 +24,7 @@ from messages.sources import (
     SourceDescribed,
     Verdict,
 )
-from messages.statuses import TimesCounted
-from messages.units import Seconds, Timestamp
+from messages.units import Seconds, TimesCounted, Timestamp
 from server import documents, health
 from server.answers import Unanswered
 from server.health import HealthCheck

@@ -14,11 +14,13 @@ from typing_extensions import override
 from messages.change_hooks import ChangeHooksDescribed, HookResult
 from messages.container_logs import ContainerLogsDescribed, LogOwner
 from messages.container_runtime_health import (
+    PULL_BOUNDS,
     ContainerRuntimeDescribed,
+    ImagesDescribed,
     OperationDescribed,
     PlegDescribed,
+    PullTimes,
 )
-from messages.images import PULL_BOUNDS, ImagesDescribed, PullTimes
 from messages.objects import ChangeAction
 from messages.pod_lives import (
     OPERATION_BOUNDS,
@@ -36,10 +38,9 @@ from messages.statuses import (
     PodStatus,
     StartLatencies,
     StatusesDescribed,
-    TimesCounted,
 )
 from messages.tokens import TokensDescribed
-from messages.units import Seconds, Timestamp
+from messages.units import Seconds, TimesCounted, Timestamp
 from server.pod_metrics import RunningState, is_active, pod_metrics
 from server.pod_pages import PIECE, pod_list, running_pods
 from stores.statuses.status import StatusSituation, status_after

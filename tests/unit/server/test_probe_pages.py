@@ -9,13 +9,17 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from messages.pod_runtime import ProbeVerdict
 from messages.pods import PodPhase
-from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.probing import (
     AnswersCounted,
     AnswersDescribed,
     AttemptsBegun,
     CommandsWaiting,
+    ProbeAnswer,
     ProbedPod,
+    ProbeKey,
+    ProbeKind,
+    ProbeOutcome,
+    ProbeResult,
     ProbesDescribed,
     ProbeStage,
 )

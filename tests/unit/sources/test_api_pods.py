@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from messages.watches import ObjectOp
-from sources.apiserver.pods import ApiPods
+from sources.apiserver import ApiPods
 from tests.support.builders import make_pod
 
 WEB = make_pod("web", source="")

@@ -6,7 +6,7 @@ import pytest
 from pyreqwest.exceptions import ConnectError, PyreqwestError
 from pyreqwest.http import Url
 
-from sources.http.answers import Validators
+from sources.http.asking import Validators
 from sources.http.fetch import _is_same_server, _sentence
 
 

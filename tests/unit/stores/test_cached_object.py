@@ -30,8 +30,7 @@ from stores.objects.cached import (
     is_passing,
     request_for,
 )
-from stores.objects.knowledge import FORBIDDEN_GRACE
-from stores.objects.last_known import LastKnown
+from stores.objects.knowledge import FORBIDDEN_GRACE, LastKnown
 from stores.objects.paths import can_exist
 
 WANTED = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls")

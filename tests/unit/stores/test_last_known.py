@@ -8,7 +8,7 @@ import pytest
 
 from messages.objects import ObjectAvailability, ObjectValue
 from messages.units import Instant, Seconds, Timestamp
-from stores.objects.last_known import LastKnown
+from stores.objects.knowledge import LastKnown
 
 EARLIER: Final = Instant(Seconds(7.0), Timestamp(1_000.0))
 VALUE: Final = ObjectValue(uid="u1", resource_version="7", data={})

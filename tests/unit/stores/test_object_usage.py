@@ -6,7 +6,7 @@ import pytest
 
 from messages.holders import NO_MARK, Mark
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin, ReadVerdict
-from stores.objects.usage import JointUsage, Usage
+from stores.objects.changes import JointUsage, Usage
 from tests.support.canary import CANARY
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sources.http.answers import Unmodified
+from sources.http.asking import Unmodified
 from tests.support.sources.http_wire import (
     body,
     failure,

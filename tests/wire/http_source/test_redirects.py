@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from settings.version import version
-from sources.http.answers import Body
+from sources.http.asking import Body
 from tests.support.sources.http_wire import (
     SECRET,
     TOKEN,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from sources.http.answers import Body, FetchError
+from sources.http.asking import Body, FetchError
 from sources.http.fetch import HttpFetcher
 from tests.support.sources.http_wire import (
     SECRET,

@@ -14,7 +14,7 @@ from messages.sources import (
     SourceListed,
 )
 from messages.units import Seconds
-from sources.http.answers import FetchError
+from sources.http.asking import FetchError
 from sources.http.fetch import HttpFetcher
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource
 from tests.support.kernel.probe import Probe

@@ -3,7 +3,7 @@
 from actors.probes.command_turns import CommandTurns
 from actors.probes.news import ExecIsDue
 from messages.pods import PodUid
-from messages.probes import ProbeKey, ProbeKind
+from messages.probing import ProbeKey, ProbeKind
 from messages.units import Seconds
 
 

@@ -16,7 +16,7 @@ from actors.probes.engine import TOLD_AGAIN_AFTER, ProbeEngine
 from actors.probes.loop_commands import ProbeEdges
 from actors.probes.specs import ProbeSpec
 from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
-from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from tests.support.kernel.clock import ManualClock
 from tests.support.probes.probe_stage import (

@@ -20,7 +20,7 @@ from actors.probes.http2_frames import (
     FramingError,
     framed,
 )
-from messages.probes import ProbeOutcome, ProbeResult
+from messages.probing import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 
 

@@ -16,7 +16,7 @@ from actors.probes.news import ExecIsDue, ProbeFact, ProbeNews
 from actors.probes.watched import ProbeMemory, ProbeTarget
 from kernel import SystemClock
 from manifests.handlers import ExecAction, TcpSocketAction
-from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds, Timestamp
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.players import Gate

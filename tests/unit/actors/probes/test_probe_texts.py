@@ -11,7 +11,7 @@ from actors.probes.texts import WITHHELD, cannot_run, in_public, outcome_of_comm
 from actors.probes.watching import ProbeTarget, RunProbe
 from messages.container_runtime import ContainerLog
 from messages.pods import PodUid
-from messages.probes import ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Timestamp
 from tests.support.kernel.probe import Probe
 

@@ -8,7 +8,7 @@ import pytest
 
 from actors.probes.specs import MOST_NUMBER, GrpcAction, ProbeHandler, ProbeSpec, probe_of
 from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
-from messages.probes import ProbeKind
+from messages.probing import ProbeKind
 
 PORTS = [{"name": "web", "containerPort": 8080}, {"name": "none"}]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.probes.thresholds import AnswersNeeded, Count, begin, counted
-from messages.probes import ProbeKind, ProbeResult
+from messages.probing import ProbeKind, ProbeResult
 
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE
 WARNING, UNKNOWN = ProbeResult.WARNING, ProbeResult.UNKNOWN

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actors.probes.specs import ProbeSpec
 from actors.probes.tick_queue import TICK, TickQueue, TickRoom, first_due, next_due
 from manifests.handlers import TcpSocketAction
-from messages.probes import ProbeKind
+from messages.probing import ProbeKind
 from messages.units import Seconds
 
 TIMES = st.floats(0.0, 1e6).map(Seconds)

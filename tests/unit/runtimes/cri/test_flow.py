@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from kernel.failures import failure_of as as_failure
+from kernel.endings import failure_of as as_failure
 from messages.container_runtime import RuntimeFailureKind
 from runtimes.cri.messages import LookAgain
 from runtimes.cri.operations.flow import failure_of, is_away

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from files.cgroups.options import CgroupOptions
+from files.cgroups.names import CgroupOptions
 from kernel import Delay, Operation, carried_out
 from messages.pod_runtime import ContainerObserved, ContainerState
 from runtimes.cri.cgroups.opening import open_cgroups
