@@ -68,10 +68,12 @@ class Given(Rule):
     @override
     def pulls(self, password: str) -> None:
         given = revealed(password.encode())
-        places = (key for key in self._said if given.startswith(f"{key[2]}-"))
         if not given or not self.judges():
             return
-        if not any(self._was_said(key, given, self._named_since(key)) for key in places):
+        since = {
+            key: self._named_since(key) for key in self._said if given.startswith(f"{key[2]}-")
+        }
+        if not any(at < math.inf and self._was_said(key, given, at) for key, at in since.items()):
             self.broken(f"an image is pulled by {given}, which was over before any pod named it")
 
     def _named_since(self, key: tuple[str, str, str]) -> float:
