@@ -16,7 +16,6 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port
-from manifests.qos import is_critical
 from messages.changes import Op, PodChange
 from messages.pod_manager import (
     DescribePod,
@@ -33,7 +32,6 @@ from messages.pod_manager import (
 from messages.pods import Pod, SourceName
 from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
 from messages.units import Timestamp
-from stores.pods.index import PodIndex
 from stores.pods.quarantine import Quarantine
 from stores.pods.served_pods import ServedPods, ServedPodsMemory, Taken
 
@@ -190,14 +188,11 @@ class PodManager(PooledActor[PodManagerMessage]):
 
     def _described(self) -> PodsDescribed:
         index = self._pods.shown()
-        pods, mirrors, orphans = index.pods_and_mirrors()
-        translations, counts = index.uid_translations(), index.counts()
+        counts = index.counts()
         return PodsDescribed(
-            pods=pods,
-            mirrors=mirrors,
-            orphaned_mirrors=orphans,
-            mirror_to_static=translations.mirror_to_static,
-            static_to_mirror=translations.static_to_mirror,
+            pods=index.pods(),
+            mirrors=index.mirrors(),
+            static_to_mirror=index.static_to_mirror(),
             shadowed={pod.uid: holder.uid for pod, holder in index.shadowed()},
             listed=frozenset(self._pods.known),
             static_pods=counts.static_pods,
@@ -214,18 +209,8 @@ class PodManager(PooledActor[PodManagerMessage]):
             found = index.holder(question.uid)
         elif question.full_name is not None:
             found = index.get_by_full_name(question.full_name)
-        question.reply_to.tell(PodDescribed() if found is None else _described(index, found))
-
-
-def _described(index: PodIndex, found: Pod) -> PodDescribed:
-    pod, mirror, was_mirror = index.pod_and_mirror(found)
-    return PodDescribed(
-        pod=pod,
-        mirror=mirror,
-        was_mirror=was_mirror,
-        waits_behind=index.shadow_of(found),
-        is_critical=is_critical(found),
-    )
+        pod, mirror = (None, None) if found is None else index.pod_and_mirror(found)
+        question.reply_to.tell(PodDescribed(pod=pod, mirror=mirror))
 
 
 def _is_harmless(source: SourceName, now: Timestamp, pod: Pod) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
 from actors.logs.answers import attempts, log_reading, logged_pods
 from actors.logs.layout import LoggedPod
 from actors.logs.reading import LogQuery, LogReading
-from actors.logs.records import LogRecord
+from actors.logs.records import log_text
 from actors.pod_manager import POD_MANAGER
 from actors.pods.status_keeper import STATUS_KEEPER
 from actors.probes.orders import PROBE_KEEPER
@@ -208,10 +208,10 @@ async def _from_files(
             while goes_on:
                 goes_on = still_runs is not None and await still_runs()
                 while records := await asyncio.to_thread(reading.read):
-                    yield _joined(records, with_times=asked.with_times)
+                    yield log_text(records, with_times=asked.with_times)
                 if goes_on:
                     await asyncio.sleep(LOOK_AGAIN)
-            yield _joined(await asyncio.to_thread(reading.finish), with_times=asked.with_times)
+            yield log_text(await asyncio.to_thread(reading.finish), with_times=asked.with_times)
         except FileNotFoundError:
             raise _no_log(asked) from None
         except OSError as error:
@@ -237,14 +237,3 @@ def _instance(root: Path, asked: LogAsked) -> tuple[LoggedPod, int]:
         if found:
             return each, found[-1]
     raise FileNotFoundError
-
-
-def _joined(records: Iterable[LogRecord], *, with_times: bool) -> bytes:
-    pieces: list[bytes] = []
-    for each in records:
-        if with_times and each.is_begin:
-            pieces.append(each.stamp + b" ")
-        pieces.append(each.text)
-        if each.is_end:
-            pieces.append(b"\n")
-    return b"".join(pieces)

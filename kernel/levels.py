@@ -85,12 +85,10 @@ class Followable(Protocol[K, T]):
 class _Kept(Generic[T]):
     """What a level has of a key."""
 
-    __slots__ = ("followers", "is_confirmed", "proven", "value", "wanted")
+    __slots__ = ("followers", "proven", "value", "wanted")
 
     def __init__(self) -> None:
         self.value: T | Unset = UNSET
-        self.is_confirmed = True
-        """Whether it was set since ``begin``."""
         self.wanted = 0
         self.proven = 0
         """The number of the look that found the value."""
@@ -173,7 +171,6 @@ class Level(Followable[K, T]):
             if _is_over():
                 return
             kept = self._kept(key)
-            kept.is_confirmed = True
             before, kept.proven = kept.proven, max(kept.proven, proven)
             is_same = kept.value is value or kept.value == value
             if is_same and before == kept.proven:
@@ -190,21 +187,6 @@ class Level(Followable[K, T]):
         with self._lock:
             if not _is_over():
                 self._unset(key)
-        self._tell()
-
-    def begin(self) -> None:
-        """Take that a life of the owner begins which does not remember what was set: it will be set again."""
-        with self._lock:
-            if not _is_over():
-                for kept in self._keys.values():
-                    kept.is_confirmed = False
-
-    def prune(self) -> None:
-        """Remove what was not set since ``begin``. Call it once everything was listed, and not before."""
-        with self._lock:
-            if not _is_over():
-                for key in [key for key, kept in self._keys.items() if not kept.is_confirmed]:
-                    self._unset(key)
         self._tell()
 
     def followed(self) -> dict[K, int]:
@@ -338,7 +320,6 @@ class Level(Followable[K, T]):
         kept = self._keys.get(key)
         if kept is None:
             return
-        kept.is_confirmed = True
         if kept.value is not UNSET:
             kept.value = UNSET
             for token in kept.followers:

@@ -343,14 +343,7 @@ class ReadContainerLog:
     """So many of the last lines; None for all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadContainerStats:
-    """Asks what a running container uses. Answered by its ``ContainerStats``."""
-
-    id: str
-
-
-ContainerQuestion: TypeAlias = ExecInContainer | ReadContainerLog | ReadContainerStats
+ContainerQuestion: TypeAlias = ExecInContainer | ReadContainerLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,21 +371,7 @@ class ContainerLog:
     lines: tuple[LogLine, ...] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerStats:
-    """What one container uses."""
-
-    id: str
-    at: Timestamp
-    cpu_nanocores: int
-    """Now: 10^9 are one core."""
-    cpu_nanoseconds: int
-    """Since it started. Never falls."""
-    memory_bytes: int
-    """Its working set."""
-
-
-ContainerAnswer: TypeAlias = ExecEnded | ContainerLog | ContainerStats
+ContainerAnswer: TypeAlias = ExecEnded | ContainerLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,10 +128,3 @@ EVENT_REASONS: Final = (
     _warning("InvalidDiskCapacity", "the size of the disk of images is not known", "Node"),
 )
 """All of them, by subject."""
-
-_KNOWN: Final = frozenset(each.name for each in EVENT_REASONS)
-
-
-def is_event_reason(reason: str) -> bool:
-    """Return whether events are posted with this reason by the agent itself."""
-    return reason in _KNOWN or reason.startswith(ANY_RESOURCE)

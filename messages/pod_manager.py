@@ -89,10 +89,6 @@ class PodsDescribed:
     pods: tuple[Pod, ...]
     """Static and API pods, shadowed ones too; no mirrors (rule P10)."""
     mirrors: tuple[Pod, ...]
-    orphaned_mirrors: tuple[FullName, ...]
-    """Names that only mirrors have (rule P12)."""
-    mirror_to_static: Mapping[PodUid, PodUid]
-    """UIDs of mirrors, and of the pods that they show; no orphaned mirrors (rule P20)."""
     static_to_mirror: Mapping[PodUid, PodUid | None]
     """UIDs of static pods, and of the mirrors that show them; None without a mirror (rule P18)."""
     shadowed: Mapping[PodUid, PodUid]
@@ -121,12 +117,6 @@ class PodDescribed:
 
     pod: Pod | None = None
     mirror: Pod | None = None
-    was_mirror: bool = False
-    """The UID asked for is the mirror's."""
-    waits_behind: Pod | None = None
-    """Which pod keeps this one from being served, by its UID or its name; None for a served pod."""
-    is_critical: bool = False
-    """The node must not do without the pod: it is static, a mirror, or of critical priority."""
 
 
 PodManagerMessage: TypeAlias = SourceListed | Subscribe | Unsubscribe | DescribePods | DescribePod

@@ -79,39 +79,19 @@ def _record(stream: LogStream, pending: _Pending, *, is_end: bool) -> LogRecord:
     return LogRecord(pending.at, pending.stamp, stream, text, pending.is_begin, is_end)
 
 
-class LogText:
-    """Makes of records the bytes that people read, up to a limit."""
-
-    def __init__(self, *, with_times: bool = False, limit: int | None = None) -> None:
-        self._with_times = with_times
-        self._left = limit
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the limit is reached: nothing more will be shown."""
-        return self._left is not None and self._left <= 0
-
-    def show(self, records: Iterable[LogRecord]) -> bytes:
-        """Return what is shown of ``records``: cut where the limit is, be it amid a line."""
-        shown = b"".join(map(self._shown, records))
-        if self._left is None:
-            return shown
-        shown = shown[: max(0, self._left)]
-        self._left -= len(shown)
-        return shown
-
-    def _shown(self, record: LogRecord) -> bytes:
-        prefix = time_of(record) + b" " if self._with_times and record.is_begin else b""
-        return prefix + record.text + (b"\n" if record.is_end else b"")
-
-
-def time_of(record: LogRecord) -> bytes:
-    """Return the time of a record with nine digits after the second, in the zone of the file."""
-    second, zone = record.stamp[:19], record.stamp[19:].lstrip(b".0123456789")
-    return b"%s.%09d%s" % (second, record.at % _NANO, zone)
-
-
 def log_lines(records: Iterable[LogRecord]) -> Iterator[LogLine]:
     """Return records as lines of text. What is not UTF-8 is replaced."""
     for record in records:
         yield LogLine(Timestamp(record.at / _NANO), record.text.decode("utf-8", "replace"))
+
+
+def log_text(records: Iterable[LogRecord], *, with_times: bool = False) -> bytes:
+    """Return what people read of records, each line with its time as it is written in the file if wanted."""
+    pieces: list[bytes] = []
+    for each in records:
+        if with_times and each.is_begin:
+            pieces.append(each.stamp + b" ")
+        pieces.append(each.text)
+        if each.is_end:
+            pieces.append(b"\n")
+    return b"".join(pieces)

@@ -74,13 +74,6 @@ def weight_of(shares: int) -> int:
     return LEAST_WEIGHT + (bounded - LEAST_SHARES) * (MOST_WEIGHT - LEAST_WEIGHT) // span
 
 
-def shares_of_weight(weight: int) -> int:
-    """Return shares of cgroup v1 for a weight of v2, as far as that can be turned back."""
-    bounded = min(max(weight, LEAST_WEIGHT), MOST_WEIGHT)
-    span = MOST_WEIGHT - LEAST_WEIGHT
-    return LEAST_SHARES + (bounded - LEAST_WEIGHT) * (MOST_SHARES - LEAST_SHARES) // span
-
-
 def page_size_name(size: int) -> str:
     """Return the kernel's name of a size of huge pages: ``2MB`` for 2 MiB."""
     for unit in ("B", "KB", "MB"):

@@ -38,8 +38,6 @@ _OPERATIONS: Final = {
     "UpdateContainerResources": "update_container",
     "ReopenContainerLog": "reopen_container_log",
     "ExecSync": "exec_sync",
-    "ContainerStats": "container_stats",
-    "ListContainerStats": "list_container_stats",
     "ListImages": "list_images",
     "ImageStatus": "image_status",
     "PullImage": "pull_image",

@@ -207,12 +207,6 @@ def exec_sync(
     return _rpc("ExecSync", request, cri.ExecSyncResponse, Seconds(seconds + EXEC_MARGIN))
 
 
-def container_stats(container_id: str) -> Rpc[cri.ContainerStatsResponse]:
-    """Ask what a container uses."""
-    request = cri.ContainerStatsRequest(container_id=container_id)
-    return _rpc("ContainerStats", request, cri.ContainerStatsResponse)
-
-
 # Images.
 
 

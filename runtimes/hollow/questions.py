@@ -1,4 +1,4 @@
-"""What a hollow container answers: commands in it, its log, what it uses. Pure.
+"""What a hollow container answers: commands in it, and its log. Pure.
 
 Nothing of that is kept: a log follows from when the container started and ended, and what it uses from what
 its specification requests.
@@ -6,43 +6,30 @@ its specification requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from fractions import Fraction
-from typing import Any, Final, assert_never
+from collections.abc import Iterator
+from typing import Final, assert_never
 
-from manifests.quantities import amount, is_quantity
-from manifests.times import Span
 from messages.container_runtime import (
     ContainerLog,
     ContainerQuestion,
-    ContainerStats,
     ExecEnded,
     ExecInContainer,
     LogLine,
     ReadContainerLog,
-    ReadContainerStats,
     RuntimeFailure,
 )
-from messages.units import Seconds, Timestamp
+from messages.units import Timestamp
 from runtimes.hollow.commands import run
 from runtimes.hollow.inventory import ContainerRecord
 from runtimes.hollow.machine import HollowMachine, not_found, refused
-from runtimes.hollow.rules import drawn
 
 NOTHING_RUN: Final = "hollow: nothing was run"
 """Said of a command that is not plain: it has an exit code, and nothing else."""
-_SHARE: Final = Span(Seconds(0.3), Seconds(0.9))
-"""How much of what it requests a container uses."""
-_CPU: Final = 0.01
-"""Cores that a container requests that does not say."""
-_MEMORY: Final = 16 * 2**20
-"""Bytes, the same."""
-_MOST: Final = 2**60
 
 
 def answer_of(
     machine: HollowMachine, question: ContainerQuestion, now: Timestamp
-) -> ExecEnded | ContainerLog | ContainerStats | RuntimeFailure:
+) -> ExecEnded | ContainerLog | RuntimeFailure:
     """Return the answer to ``question``."""
     record = machine.inventory.container(question.id)
     if record is None:
@@ -50,12 +37,10 @@ def answer_of(
     match question:
         case ReadContainerLog():
             return _log(machine, record, question, now)
-        case ExecInContainer() | ReadContainerStats() if not record.is_running:
+        case ExecInContainer() if not record.is_running:
             return refused(f"container {question.id} is not running")
         case ExecInContainer(command=command):
             return _exec(record, command)
-        case ReadContainerStats():
-            return _stats(machine, record, now)
         case _:
             assert_never(question)
 
@@ -98,28 +83,3 @@ def _lines(machine: HollowMachine, record: ContainerRecord, now: Timestamp) -> I
         yield LogLine(
             finished, f"hollow: ends with exit code {observed.exit_code}, {observed.reason}"
         )
-
-
-def _stats(machine: HollowMachine, record: ContainerRecord, now: Timestamp) -> ContainerStats:
-    observed, resources = record.observed, record.observed.resources or {}
-    cpu = _requested(resources, "cpu", _CPU)
-    memory = _requested(resources, "memory", _MEMORY)
-    names = (machine.rules.seed, record.sandbox.pod.uid, observed.name)
-    nanocores = int(cpu * 10**9 * drawn(_SHARE, *names, "cpu"))
-    uptime = max(0.0, now - (observed.started_at or now))
-    return ContainerStats(
-        id=observed.id,
-        at=now,
-        cpu_nanocores=nanocores,
-        cpu_nanoseconds=int(nanocores * uptime),
-        memory_bytes=int(memory * drawn(_SHARE, *names, "memory")),
-    )
-
-
-def _requested(resources: Mapping[str, Any], name: str, default: float) -> float:
-    """Return what is requested, or limited, of a resource."""
-    for kind in ("requests", "limits"):
-        text = str((resources.get(kind) or {}).get(name, ""))
-        if is_quantity(text) and amount(text) > 0:
-            return float(min(amount(text), Fraction(_MOST)))
-    return default

@@ -1,9 +1,9 @@
 """Every pod that the node knows, by UID, by name, and with its mirror.
 
 Knows nothing of where pods come from or what is done with them. One actor owns it, so it has no lock. Pods
-are shared and immutable. The maps hold what the sources told, and nothing that can be derived: UID
-translations, and the choice among several mirrors, are made when they are asked for, so they cannot go
-stale (quirks Q2 and Q4).
+are shared and immutable. The maps hold what the sources told, and nothing that can be derived: which
+mirror shows which pod, and the choice among several mirrors, are made when they are asked for, so they
+cannot go stale (quirks Q2 and Q4).
 
 Several pods may claim one name. All of them are known by UID and listed. The oldest is found by name until
 its source removes it, even if it is terminal or terminating; it shadows the others. If several sources tell
@@ -49,25 +49,6 @@ class PodAndMirror(NamedTuple):
 
     pod: Pod | None
     mirror: Pod | None
-    was_mirror: bool
-    """The pod that was asked about is the mirror."""
-
-
-class PodsAndMirrors(NamedTuple):
-    """All pods that are known at one moment."""
-
-    pods: tuple[Pod, ...]
-    mirrors: tuple[Pod, ...]
-    orphaned_mirror_names: tuple[FullName, ...]
-
-
-class UidTranslations(NamedTuple):
-    """Between the UIDs of static pods and those of the mirror pods that show them."""
-
-    static_to_mirror: dict[PodUid, PodUid | None]
-    """Every static pod; ``None`` for one without a mirror."""
-    mirror_to_static: dict[PodUid, PodUid]
-    """Every mirror pod whose name some pod holds. Orphaned mirrors are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +57,6 @@ class PodCounts:
 
     static_pods: int
     regular_pods: int
-    mirror_pods: int
     ephemeral_containers: int
     """Those of all pods that are no mirrors."""
 
@@ -108,9 +88,6 @@ class PodIndex:
 
     def __init__(self, claims: Claims | None = None) -> None:
         self._claims = Claims() if claims is None else claims
-        self._clear()
-
-    def _clear(self) -> None:
         self._by_uid = Claimants[PodUid](identity=attrgetter("source"))
         # The holder of a UID is in one of these, and in the names beside it, never in both (Q5).
         self._pods: dict[PodUid, Pod] = {}
@@ -127,8 +104,6 @@ class PodIndex:
         self._by_uid.put(pod.uid, pod, self._claims.record(pod))
         return self._settle(before, self._by_uid.oldest(pod.uid))
 
-    update = add
-
     def remove(self, pod: Pod) -> Turnover:
         """Forget what the source of ``pod`` told under its UID. Reads only these two fields."""
         before = self._by_uid.oldest(pod.uid)
@@ -136,33 +111,13 @@ class PodIndex:
         self._claims.release(SourceName(pod.source), pod.uid)
         return self._settle(before, self._by_uid.oldest(pod.uid))
 
-    def set_all(self, pods: Iterable[Pod]) -> None:
-        """Replace everything by ``pods``. A pod that was there before keeps its age, and so its name."""
-        pods = tuple(pods)
-        staying = {(pod.uid, pod.source) for pod in pods}
-        for uid in self._by_uid:
-            for pod in self._by_uid.all(uid):
-                if (uid, pod.source) not in staying:
-                    self._claims.release(SourceName(pod.source), uid)
-        self._clear()
-        for pod in pods:
-            self.add(pod)
-
     def holder(self, uid: PodUid) -> Pod | None:
         """Return the pod or mirror pod that holds ``uid``: the oldest claim if several sources tell it."""
         return self._by_uid.oldest(uid)
 
-    def get_by_uid(self, uid: PodUid) -> Pod | None:
-        """Return the pod of this UID; mirror pods are not found (rule P13)."""
-        return self._pods.get(uid)
-
     def get_by_full_name(self, full_name: FullName) -> Pod | None:
         """Return the holder of the name: its oldest claimant that is no mirror."""
         return self._pod_names.oldest(full_name)
-
-    def get_by_name(self, namespace: str, name: str) -> Pod | None:
-        """Return the holder of the name, as ``get_by_full_name`` does."""
-        return self.get_by_full_name(FullName(f"{name}_{namespace}"))
 
     def mirror_of(self, pod: Pod) -> Pod | None:
         """Return the mirror of the pod's name, whether or not ``pod`` is known (rule P16).
@@ -192,48 +147,24 @@ class PodIndex:
     def pod_and_mirror(self, pod: Pod) -> PodAndMirror:
         """Return ``pod``, the identical object, with its mirror, or with its pod if it is a mirror."""
         if pod.is_mirror:
-            return PodAndMirror(self.pod_of_mirror(pod), pod, was_mirror=True)
-        return PodAndMirror(pod, self.mirror_of(pod), was_mirror=False)
+            return PodAndMirror(self.pod_of_mirror(pod), pod)
+        return PodAndMirror(pod, self.mirror_of(pod))
 
     def pods(self) -> tuple[Pod, ...]:
         """Return every pod that is no mirror, shadowed ones too."""
         return tuple(self._pods.values())
 
-    def pods_and_mirrors(self) -> PodsAndMirrors:
-        """Return all pods, all mirrors, and the names of mirrors without a pod."""
-        return PodsAndMirrors(
-            self.pods(), tuple(self._mirrors.values()), self.orphaned_mirror_names()
-        )
+    def mirrors(self) -> tuple[Pod, ...]:
+        """Return every mirror pod, orphaned ones too."""
+        return tuple(self._mirrors.values())
 
-    def orphaned_mirror_names(self) -> tuple[FullName, ...]:
-        """Return the names that mirrors have and no pod holds."""
-        return tuple(name for name in self._mirror_names if name not in self._pod_names)
-
-    def translate_uid(self, uid: PodUid) -> PodUid:
-        """Return the UID of the pod that the mirror with ``uid`` shows; any other UID is returned as it is.
-
-        So is that of an orphaned mirror: its pod is gone, and the UID of that would be of no use.
-        """
-        mirror = self._mirrors.get(uid)
-        pod = None if mirror is None else self.pod_of_mirror(mirror)
-        return uid if pod is None else pod.uid
-
-    def uid_translations(self) -> UidTranslations:
-        """Return the translations of all static pods and all mirrors that have a pod (rule P20)."""
-        static_to_mirror = {
-            pod.uid: None if mirror is None else mirror.uid
-            for pod, mirror in self._static_and_mirror()
-        }
-        mirror_to_static = {
-            uid: pod.uid
-            for uid, mirror in self._mirrors.items()
-            if (pod := self.pod_of_mirror(mirror)) is not None
-        }
-        return UidTranslations(static_to_mirror, mirror_to_static)
-
-    def static_to_mirror(self) -> dict[PodUid, Pod | None]:
-        """Return every static pod's UID and its mirror, ``None`` when it has none (rule P18)."""
-        return {pod.uid: mirror for pod, mirror in self._static_and_mirror()}
+    def static_to_mirror(self) -> dict[PodUid, PodUid | None]:
+        """Return the UID of every static pod with that of its mirror, ``None`` without one (rule P18)."""
+        static = [pod for pod in self._pods.values() if pod.is_static]
+        if not self._mirrors:
+            return {pod.uid: None for pod in static}
+        mirrors = ((pod, self.mirror_of(pod)) for pod in static)
+        return {pod.uid: None if mirror is None else mirror.uid for pod, mirror in mirrors}
 
     def shadow_of(self, pod: Pod) -> Pod | None:
         """Return the pod that shadows ``pod``: the holder of its UID or of its name.
@@ -262,15 +193,8 @@ class PodIndex:
         return PodCounts(
             static_pods=self._static_pods,
             regular_pods=len(self._pods) - self._static_pods,
-            mirror_pods=len(self._mirrors),
             ephemeral_containers=self._ephemeral_containers,
         )
-
-    def _static_and_mirror(self) -> Iterable[tuple[Pod, Pod | None]]:
-        static = (pod for pod in self._pods.values() if pod.is_static)
-        if not self._mirrors:
-            return ((pod, None) for pod in static)
-        return ((pod, self.mirror_of(pod)) for pod in static)
 
     def _settle(self, before: Pod | None, after: Pod | None) -> Turnover:
         """Bring names and counts in line with a UID's new holder, and return what that did."""

@@ -12,7 +12,7 @@ from actors.logs.answers import container_log, log_reading
 from actors.logs.housekeeping import LogHousekeeping, MovedLog
 from actors.logs.layout import LoggedPod, LogOptions, log_directory, log_path
 from actors.logs.reading import LogQuery, LogReading
-from actors.logs.records import LogText
+from actors.logs.records import log_text
 from actors.logs.upkeep import LoggedContainer
 from messages.container_runtime import ContainerLog, ReadContainerLog
 from messages.pods import PodUid
@@ -102,16 +102,16 @@ class Follower:
     """Somebody who follows a log."""
 
     def __init__(self, reading: LogReading) -> None:
-        self._reading, self._text, self.seen = reading, LogText(), b""
+        self._reading, self.seen = reading, b""
 
     def look(self) -> int:
         while records := self._reading.read():
-            self.seen += self._text.show(records)
+            self.seen += log_text(records)
         return self.seen.count(b"\n")
 
     def finish(self) -> bytes:
         self.look()
-        return self.seen + self._text.show(self._reading.finish())
+        return self.seen + log_text(self._reading.finish())
 
 
 def test_a_log_that_is_rotated_while_it_is_written_has_no_gap(pod: LoggingPod) -> None:
@@ -131,7 +131,7 @@ def test_a_log_that_is_rotated_while_it_is_written_has_no_gap(pod: LoggingPod) -
     expected = b"".join(b"line %d\n" % number for number in range(lines)) + b"the end"
     assert seen == expected
     with log_reading(pod.root, POD, "main", 0, LogQuery(with_rotated=True)) as reading:
-        assert LogText().show(reading.everything()) == expected
+        assert log_text(reading.everything()) == expected
     rotated = list((log_directory(pod.root, POD) / "main").glob("0.log.*"))
     assert len(rotated) == ROTATIONS
     assert sum(path.suffix == ".gz" for path in rotated) == ROTATIONS - 1

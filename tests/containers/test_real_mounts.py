@@ -15,7 +15,7 @@ from actors.volumes.mounts.memory import MemoryRoom, MountPowers, make_in_memory
 from actors.volumes.mounts.mount_table import mounts_below
 from actors.volumes.mounts.places import VolumePlace
 from actors.volumes.mounts.removal import Unmounted, remove_pod_files, unmount_volume
-from actors.volumes.mounts.sub_paths import SubPath, bind_sub_path, unbind_sub_path
+from actors.volumes.mounts.sub_paths import SubPath, bind_sub_path
 from actors.volumes.mounts.system_calls import KernelMounts
 from messages.pods import Pod
 from messages.volumes import PodVolume
@@ -172,7 +172,7 @@ def test_nothing_is_left_of_volumes_whose_containers_have_ended(
 ) -> None:
     wanted = part(keys, "", 0)
     pods.said(pod_with("true", {"/part": bind_sub_path(KernelMounts(), wanted)}))
-    unbind_sub_path(KernelMounts(), wanted.place)
+    assert unmount_volume(KernelMounts(), wanted.place) is Unmounted.DONE
     assert unmount_volume(KernelMounts(), keys) is Unmounted.DONE
     assert remove_pod_files(f"{keys.root}/pods/u1") == ""
     assert mounts_below(KernelMounts().table(), str(mounting)) == ()

@@ -70,12 +70,13 @@ class Owner(PooledActor[Any]):
 
     @override
     def started(self) -> None:
-        self.level.begin()
         self.world.followed = self.level.followed()
-        for key, value in self.world.source.items():
+        for key in KEYS:
             self.world.may_crash()
-            self.level.set(key, value)
-        self.level.prune()
+            if key in self.world.source:
+                self.level.set(key, self.world.source[key])
+            else:
+                self.level.remove(key)
 
     @override
     def receive(self, message: Any, /) -> None:
@@ -347,8 +348,6 @@ def test_a_life_that_has_ended_changes_nothing(play: Play) -> None:
     try:
         play.level.set("a", 6)
         play.level.remove("a")
-        play.level.begin()
-        play.level.prune()
         play.level.leave("a", play.port("f0"))
         play.level.follow("b", play.port("f0"))
         play.level.follow_only((), play.port("f0"))

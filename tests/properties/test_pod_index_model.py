@@ -116,15 +116,6 @@ class PodIndexModel(RuleBasedStateMachine):
         self.model_remove(source, PodUid(uid))
         self.check_turnover(before, turnover)
 
-    @rule(listed=st.lists(pods(), max_size=4))
-    def sets_all(self, listed: list[Pod]) -> None:
-        self.index.set_all(listed)
-        staying = {(pod.source, pod.uid) for pod in listed}
-        for source, uid in self.told.keys() - staying:
-            self.model_remove(source, uid)
-        for pod in listed:
-            self.model_add(pod)
-
     @rule(random=st.randoms(use_true_random=False), absent=st.sets(UIDS))
     def crashes_and_is_told_again_in_any_order(self, random: object, absent: set[str]) -> None:
         """Some pods of the file source went meanwhile."""
@@ -150,23 +141,20 @@ class PodIndexModel(RuleBasedStateMachine):
 
     @invariant()
     def every_uid_is_known_once(self) -> None:
-        pods, mirrors, _ = self.index.pods_and_mirrors()
+        pods, mirrors = self.index.pods(), self.index.mirrors()
         counted = Counter(pod.uid for pod in (*pods, *mirrors))
         assert counted == Counter(self.known().keys())
         assert all(self.known()[pod.uid] is pod for pod in (*pods, *mirrors))
         assert all(self.index.holder(uid) is pod for uid, pod in self.known().items())
         assert not any(pod.is_mirror for pod in pods)
         assert all(pod.is_mirror for pod in mirrors)
-        assert all(self.index.get_by_uid(pod.uid) is pod for pod in pods)
-        assert all(self.index.get_by_uid(mirror.uid) is None for mirror in mirrors)
 
     @invariant()
     def the_oldest_claimant_holds_each_name(self) -> None:
         holders = self.holders()
         for name in NAMES:
-            assert self.index.get_by_name("default", name) is holders.get(
-                FullName(f"{name}_default")
-            )
+            full_name = FullName(f"{name}_default")
+            assert self.index.get_by_full_name(full_name) is holders.get(full_name)
 
     @invariant()
     def everybody_else_waits_behind_a_holder(self) -> None:
@@ -188,23 +176,17 @@ class PodIndexModel(RuleBasedStateMachine):
         assert holders.name_holders == {name: pod.source for name, pod in self.holders().items()}
 
     @invariant()
-    def translations_agree_with_the_names(self) -> None:
+    def mirrors_agree_with_the_names(self) -> None:
         known, holders = self.known(), self.holders()
-        to_mirror, to_static = self.index.uid_translations()
+        to_mirror = self.index.static_to_mirror()
         mirrors = [pod for pod in known.values() if pod.is_mirror]
-        assert to_static == {
-            m.uid: holders[m.full_name].uid for m in mirrors if m.full_name in holders
-        }
-        assert all(self.index.translate_uid(uid) == to_static.get(uid, uid) for uid in known)
+        to_static = {m.uid: holders[m.full_name].uid for m in mirrors if m.full_name in holders}
         assert to_mirror.keys() == {
             p.uid for p in known.values() if p.is_static and not p.is_mirror
         }
         for static, mirror in to_mirror.items():
             candidates = [m for m in mirrors if to_static.get(m.uid) == static]
             assert mirror == (self.best(candidates, known[static]).uid if candidates else None)
-        held = set(holders)
-        orphans = {m.full_name for m in mirrors} - held
-        assert Counter(self.index.orphaned_mirror_names()) == Counter(orphans)
 
     def best(self, mirrors: list[Pod], pod: Pod) -> Pod:
         oldest_first = sorted(mirrors, key=self.age)
@@ -214,11 +196,10 @@ class PodIndexModel(RuleBasedStateMachine):
 
     @invariant()
     def counts_equal_a_recount(self) -> None:
-        pods, mirrors, _ = self.index.pods_and_mirrors()
+        pods = self.index.pods()
         assert self.index.counts() == PodCounts(
             static_pods=sum(pod.is_static for pod in pods),
             regular_pods=sum(not pod.is_static for pod in pods),
-            mirror_pods=len(mirrors),
             ephemeral_containers=sum(
                 len(pod.document["spec"].get("ephemeralContainers", ())) for pod in pods
             ),

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -56,14 +56,6 @@ def bind_sub_path(calls: MountCalls, wanted: SubPath) -> str:
         if wanted.read_only:
             _be_read_only(calls, parent, name)
     return wanted.place.path
-
-
-def unbind_sub_path(calls: MountCalls, place: VolumePlace) -> None:
-    """Take a bind away, and its place. Raises ``OSError``, but not if nothing is there. May repeat."""
-    with suppress(FileNotFoundError), opened_parent(place, is_made=False) as parent:
-        name = place.names[-1]
-        unmount_all(calls, parent, name)
-        _remove_placeholder(parent, name)
 
 
 @contextmanager

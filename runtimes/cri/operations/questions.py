@@ -20,7 +20,6 @@ from actors.logs.layout import LoggedPod
 from kernel import Operation
 from messages.container_runtime import (
     ContainerLog,
-    ContainerStats,
     ExecEnded,
     ExecInContainer,
     ReadContainerLog,
@@ -28,7 +27,7 @@ from messages.container_runtime import (
     RuntimeFailureKind,
     SignalContainer,
 )
-from messages.units import Seconds, Timestamp
+from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.cgroups.container_signals import SignalOutcome, signal_container
 from runtimes.cri.inventory import bare_id
@@ -44,8 +43,6 @@ from runtimes.cri.operations.flow import (
 )
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode
-
-_NANOSECONDS: Final = 1_000_000_000
 
 KILL_WITHIN: Final = Seconds(10.0)
 _LONGEST_REASON: Final = 300
@@ -78,19 +75,6 @@ def read_log(
     root, attempt = Path(context.node().pod_logs_dir), seen.status.metadata.attempt
     read = partial(container_log, root, pod, seen.observed.name, attempt, question)
     return (yield from on_disk(read, DiskLane.LOGS))
-
-
-def read_stats(container_id: str) -> Operation[ContainerStats]:
-    """Ask for the usage of a container. Raises ``RpcError``."""
-    reply = yield from call(rpcs.container_stats(bare_id(container_id)))
-    stats = reply.stats
-    return ContainerStats(
-        id=container_id,
-        at=Timestamp(stats.cpu.timestamp / _NANOSECONDS),
-        cpu_nanocores=stats.cpu.usage_nano_cores.value,
-        cpu_nanoseconds=stats.cpu.usage_core_nano_seconds.value,
-        memory_bytes=stats.memory.working_set_bytes.value,
-    )
 
 
 def _not_run(error: RpcError, within: Seconds) -> RuntimeFailure:

@@ -13,7 +13,6 @@ from messages.container_runtime import (
     LookAtPod,
     PullImage,
     ReadContainerLog,
-    ReadContainerStats,
     RemoveContainer,
     RemoveSandbox,
     ReopenLog,
@@ -31,7 +30,7 @@ from runtimes.cri.inventory import CriInventory, bare_id
 from runtimes.cri.operations.containers import create, remove, reopen_log, resize, start, stop
 from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.looking import look
-from runtimes.cri.operations.questions import exec_in, read_log, read_stats, signal_to
+from runtimes.cri.operations.questions import exec_in, read_log, signal_to
 from runtimes.cri.operations.sandboxes import remove_sandbox, run_sandbox, stop_sandbox
 
 ContainerRequest: TypeAlias = (
@@ -89,8 +88,6 @@ def answer_to(
     match question:
         case ExecInContainer():
             return exec_in(question, within)
-        case ReadContainerStats(id=container_id):
-            return read_stats(container_id)
         case ReadContainerLog():
             return read_log(question, context)
         case _:

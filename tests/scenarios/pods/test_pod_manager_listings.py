@@ -296,38 +296,13 @@ def test_a_mirror_s_uid_finds_the_pod_that_it_shows(manager: PodManagerStage) ->
     assert found.pod is not None
     assert found.mirror is not None
     assert (found.pod.uid, found.mirror.uid) == (WEB.uid, mirror.uid)
-    assert found.was_mirror
-    assert not manager.find(uid=WEB.uid).was_mirror
-    described = manager.described()
-    assert described.mirror_to_static == {mirror.uid: WEB.uid}
-    assert described.static_to_mirror == {WEB.uid: mirror.uid}
+    assert manager.described().static_to_mirror == {WEB.uid: mirror.uid}
 
 
-def test_a_static_pod_without_mirror_is_among_the_translations(manager: PodManagerStage) -> None:
+def test_a_static_pod_without_mirror_is_among_static_pods(manager: PodManagerStage) -> None:
     manager.lists(FILE, WEB)
     manager.lists(API, make_pod("job"))
     assert manager.described().static_to_mirror == {WEB.uid: None}
-
-
-def test_a_pod_that_waits_says_behind_whom(manager: PodManagerStage) -> None:
-    late = make_pod("web", uid="late")
-    manager.lists(FILE, WEB)
-    manager.lists(HTTP, late)
-    holder = manager.find(uid=late.uid).waits_behind
-    assert holder is not None
-    assert holder.uid == WEB.uid
-    assert manager.find(uid=WEB.uid).waits_behind is None
-
-
-@pytest.mark.parametrize(("priority", "is_critical"), [(2_000_000_000, True), (1000, False)])
-def test_a_pod_says_whether_the_node_must_not_do_without_it(
-    manager: PodManagerStage, priority: int, *, is_critical: bool
-) -> None:
-    job = make_pod("job", spec={"containers": [], "priority": priority})
-    manager.lists(FILE, WEB)
-    manager.lists(API, job)
-    assert manager.find(uid=WEB.uid).is_critical
-    assert manager.find(uid=job.uid).is_critical is is_critical
 
 
 def test_a_mirror_without_its_pod_is_an_orphan(manager: PodManagerStage) -> None:
@@ -338,8 +313,6 @@ def test_a_mirror_without_its_pod_is_an_orphan(manager: PodManagerStage) -> None
     described = manager.described()
     assert [pod.uid for pod in described.pods] == [SHOP.uid]
     assert [pod.uid for pod in described.mirrors] == [mirror.uid]
-    assert described.orphaned_mirrors == ("web_default",)
-    assert described.mirror_to_static == {}
     assert described.static_to_mirror == {SHOP.uid: None}
     found = manager.find(uid=mirror.uid)
     assert found.pod is None
@@ -352,7 +325,7 @@ def test_a_static_pod_that_is_replaced_keeps_its_mirror(manager: PodManagerStage
     manager.lists(FILE, make_pod("web", uid="u1"))
     manager.lists(API, mirror)
     manager.lists(FILE, make_pod("web", uid="u2"))
-    assert manager.described().mirror_to_static == {mirror.uid: "u2"}
+    assert manager.described().static_to_mirror == {"u2": mirror.uid}
 
 
 def test_everything_is_counted(manager: PodManagerStage) -> None:

@@ -101,7 +101,7 @@ def test_questions_are_answered_from_the_last_listings_until_the_sources_list_ag
     # Nobody has listed again; then one has, without a pod; then the others.
     assert manager.described() == before
     assert manager.find(uid=WEB.uid) == manager.find(full_name=WEB.full_name) == found
-    assert manager.find(uid=mirror.uid).was_mirror
+    assert manager.find(uid=mirror.uid).mirror is not None
     manager.lists(HTTP, waiting)
     assert names(manager) == ["job", "job", "web"]
     assert manager.described().shadowed == {"u-waiting": "u-job"}

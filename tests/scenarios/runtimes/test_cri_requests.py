@@ -16,7 +16,6 @@ from messages.container_runtime import (
     LookAtPod,
     PodContainersAre,
     ReadContainerLog,
-    ReadContainerStats,
     RemoveContainer,
     RemoveSandbox,
     RunSandbox,
@@ -328,7 +327,9 @@ def test_a_command_that_takes_too_long_was_killed_and_nothing_is_in_doubt() -> N
 def test_a_question_that_the_runtime_does_not_know_is_not_supported() -> None:
     with cri_stage() as stage:
         container = stage.started(POD)
-        stage.ask(ReadContainerStats(id=container.id))
+        missing = RpcFailure(code=RpcCode.UNIMPLEMENTED, message="unknown method ExecSync")
+        stage.cri.faults = [Fault(method="ExecSync", failure=missing)]
+        stage.ask(ExecInContainer(id=container.id, command=("true",)))
         (answered,) = stage.replies.drain()
         assert isinstance(answered, ContainerAnswered)
         failure = answered.answer

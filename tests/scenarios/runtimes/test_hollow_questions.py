@@ -11,12 +11,9 @@ from messages.container_runtime import (
     ContainerAnswered,
     ContainerLog,
     ContainerQuestion,
-    ContainerStats,
     ExecEnded,
     ExecInContainer,
     ReadContainerLog,
-    ReadContainerStats,
-    ResizeContainer,
     RuntimeFailure,
     RuntimeFailureKind,
     StopContainer,
@@ -49,12 +46,6 @@ def log(hollow: HollowStage, container: str, **limits: object) -> list[tuple[flo
     found = ask(hollow, ReadContainerLog(id=container, **limits))  # type: ignore[arg-type]
     assert isinstance(found, ContainerLog)
     return [(line.at - EPOCH, line.text) for line in found.lines]
-
-
-def stats(hollow: HollowStage, container: str) -> ContainerStats:
-    found = ask(hollow, ReadContainerStats(id=container))
-    assert isinstance(found, ContainerStats)
-    return found
 
 
 def with_command(*command: str) -> dict[str, object]:
@@ -117,40 +108,12 @@ def test_an_annotation_says_how_commands_end(hollow: HollowStage) -> None:
     assert answer == ExecEnded(exit_code=7, note="hollow: nothing was run")
 
 
-def test_a_container_uses_a_part_of_what_it_requests(hollow: HollowStage) -> None:
-    resources = {"requests": {"cpu": "100m", "memory": "64Mi"}}
-    pod = hollow_pod(spec={"containers": [{"name": "main", "image": "i", "resources": resources}]})
-    container = hollow.started(pod).id
-    hollow.play.advance(10)
-    used = stats(hollow, container)
-    assert 0.03e9 <= used.cpu_nanocores <= 0.09e9
-    assert used.cpu_nanoseconds == used.cpu_nanocores * 10
-    assert 0.3 * 64 * 2**20 <= used.memory_bytes <= 0.9 * 64 * 2**20
-    hollow.play.advance(10)
-    assert stats(hollow, container).cpu_nanoseconds == used.cpu_nanocores * 20
-    doubled = {"requests": {"cpu": "200m", "memory": "128Mi"}}
-    hollow.call(ResizeContainer(pod=pod, id=container, resources=doubled))
-    assert stats(hollow, container).cpu_nanocores == pytest.approx(2 * used.cpu_nanocores, abs=2)
-
-
-@pytest.mark.parametrize(
-    "resources", [{}, {"limits": {"cpu": "1e400"}}, {"requests": {"cpu": "x"}}]
-)
-def test_absurd_resources_have_numbers_too(hollow: HollowStage, resources: object) -> None:
-    spec = {"containers": [{"name": "main", "image": "i", "resources": resources}]}
-    assert stats(hollow, hollow.started(hollow_pod(spec=spec)).id).cpu_nanocores > 0
-
-
 def test_only_what_runs_answers(hollow: HollowStage) -> None:
-    unknown = ask(hollow, ReadContainerStats(id="x"))
+    unknown = ask(hollow, ExecInContainer(id="x", command=("true",)))
     assert isinstance(unknown, RuntimeFailure)
     assert unknown.kind is RuntimeFailureKind.NOT_FOUND
     container = hollow.started(hollow_pod()).id
     hollow.call(StopContainer(id=container, grace=Seconds(1)))
-    for question in (
-        ReadContainerStats(id=container),
-        ExecInContainer(id=container, command=("true",)),
-    ):
-        stopped = ask(hollow, question)
-        assert isinstance(stopped, RuntimeFailure)
-        assert stopped.kind is RuntimeFailureKind.REFUSED
+    stopped = ask(hollow, ExecInContainer(id=container, command=("true",)))
+    assert isinstance(stopped, RuntimeFailure)
+    assert stopped.kind is RuntimeFailureKind.REFUSED

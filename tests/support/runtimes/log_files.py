@@ -12,7 +12,7 @@ from actors.logs.cri_lines import LogStream
 from actors.logs.directories import opened
 from actors.logs.layout import LoggedPod, log_directory, log_name, log_path
 from actors.logs.reading import LogQuery, LogReading
-from actors.logs.records import LogText
+from actors.logs.records import log_text
 from messages.pods import PodUid
 from messages.units import Timestamp
 
@@ -103,16 +103,13 @@ class WrittenLog:
         return [text for each, text in self.lines if stream in (None, each)]
 
 
-def shown(
-    log: WrittenLog, *, with_times: bool = False, limit: int | None = None, **query: object
-) -> bytes:
+def shown(log: WrittenLog, *, with_times: bool = False, **query: object) -> bytes:
     """Return what somebody sees who reads a log to its present end."""
-    text = LogText(with_times=with_times, limit=limit)
     with (
         opened(log.root, log.path.parents[1].name, log.container) as directory,
         closing(LogReading(directory, log_name(log.attempt), LogQuery(**query))) as reading,  # type: ignore[arg-type]
     ):
-        return text.show(reading.everything())
+        return log_text(reading.everything(), with_times=with_times)
 
 
 def as_lines(texts: Sequence[bytes]) -> bytes:

@@ -14,7 +14,6 @@ from files.cgroups.limits import (
     page_size_name,
     quota_of,
     shares_of,
-    shares_of_weight,
     weight_of,
 )
 
@@ -56,18 +55,12 @@ def test_whoever_requests_more_gets_no_less(one: int, other: int) -> None:
     less, more = sorted((one, other))
     assert 2 <= shares_of(less) <= shares_of(more) <= MOST_SHARES
     assert 1 <= weight_of(less) <= weight_of(more) <= MOST_WEIGHT
-    assert 2 <= shares_of_weight(less) <= shares_of_weight(more) <= MOST_SHARES
 
 
 @given(st.integers(1, 2**70), st.integers(1, 2**70), st.integers(1_000, 1_000_000))
 def test_whoever_may_use_more_has_no_smaller_quota(one: int, other: int, period: int) -> None:
     less, more = sorted((one, other))
     assert 1_000 <= quota_of(less, period) <= quota_of(more, period) <= MOST_QUOTA
-
-
-@given(st.integers(1, MOST_WEIGHT))
-def test_shares_made_from_a_weight_are_nearly_that_weight_again(weight: int) -> None:
-    assert weight - 1 <= weight_of(shares_of_weight(weight)) <= weight
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from messages.pods import API, FILE, HTTP, FullName
+from messages.pods import API, FILE, HTTP, FullName, Pod
 from stores.pods.claims import Claims
 from stores.pods.index import PodIndex
 from tests.support.builders import make_mirror, make_pod
@@ -13,9 +13,15 @@ FROM_API = make_pod(uid="u3", source=API)
 WEB_NAME = FullName("web_default")
 
 
+def indexed(claims: Claims, *pods: Pod) -> None:
+    index = PodIndex(claims)
+    for pod in pods:
+        index.add(pod)
+
+
 def test_the_holder_of_a_name_outlives_the_index() -> None:
     claims = Claims()
-    PodIndex(claims).set_all([FROM_FILE, FROM_HTTP])
+    indexed(claims, FROM_FILE, FROM_HTTP)
 
     # The next index hears of them in the other order.
     index = PodIndex(claims)
@@ -26,7 +32,7 @@ def test_the_holder_of_a_name_outlives_the_index() -> None:
 
 def test_a_pod_waits_for_the_source_that_holds_its_name() -> None:
     claims = Claims()
-    PodIndex(claims).set_all([FROM_FILE, FROM_HTTP, FROM_API])
+    indexed(claims, FROM_FILE, FROM_HTTP, FROM_API)
     holders = claims.holders()
     assert holders.awaited(FROM_HTTP, {HTTP}) == FILE
     assert holders.awaited(FROM_HTTP, {HTTP, FILE}) is None
@@ -35,7 +41,7 @@ def test_a_pod_waits_for_the_source_that_holds_its_name() -> None:
 
 def test_a_pod_waits_for_the_source_that_holds_its_uid() -> None:
     claims = Claims()
-    PodIndex(claims).set_all([make_pod("web", uid="u"), make_pod("shop", uid="u", source=HTTP)])
+    indexed(claims, make_pod("web", uid="u"), make_pod("shop", uid="u", source=HTTP))
     assert claims.holders().awaited(make_pod("shop", uid="u", source=HTTP), {HTTP}) == FILE
 
 
@@ -59,7 +65,7 @@ def test_a_mirror_does_not_wait_for_its_pod() -> None:
 
 def test_what_went_while_nobody_looked_holds_nothing() -> None:
     claims = Claims()
-    PodIndex(claims).set_all([FROM_FILE, FROM_HTTP, FROM_API])
+    indexed(claims, FROM_FILE, FROM_HTTP, FROM_API)
     claims.retain(FILE, set())
 
     # The next oldest source is awaited in its place.

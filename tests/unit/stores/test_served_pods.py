@@ -137,7 +137,7 @@ def test_a_refreshed_version_is_served_though_no_change_tells_of_it(node: Node) 
     assert node.take(API, make_pod(resource_version="2")) == []
     (served,) = node.pods.served(API)
     assert served.document["metadata"]["resourceVersion"] == "2"
-    assert node.pods.index.get_by_uid(served.uid) is served
+    assert node.pods.index.holder(served.uid) is served
 
 
 def test_a_refreshed_version_that_waits_is_not_served(node: Node) -> None:

@@ -31,9 +31,9 @@ from actors.logs.layout import (
 from actors.logs.records import (
     LONGEST_RECORD,
     LogRecord,
-    LogText,
     RecordAssembler,
     log_lines,
+    log_text,
 )
 from actors.logs.tails import EndCounter, line_ends, tail_found
 from messages.pods import PodUid
@@ -200,32 +200,15 @@ def test_the_parts_of_a_line_are_one_record_also_when_another_stream_writes_betw
 
 def test_a_part_that_nobody_ended_is_a_line_without_an_end() -> None:
     found = records(line(b"one"), line(b"prompt> ", tag="P"))
-    assert LogText().show(found) == b"one\nprompt> "
+    assert log_text(found) == b"one\nprompt> "
 
 
 def test_a_line_of_many_parts_is_told_in_pieces_and_shown_as_one_line() -> None:
     count = 2 * LONGEST_RECORD // 16384 + 3
     found = records(*[line(b"x" * 16384, tag="P")] * count, line(b"end"))
     assert len(found) == 3
-    shown = LogText(with_times=True).show(found)
+    shown = log_text(found, with_times=True)
     assert shown == STAMP + b" " + b"x" * 16384 * count + b"end\n"
-
-
-def test_times_are_shown_with_nine_digits_in_the_zone_of_the_file() -> None:
-    part = part_of(b"2026-11-22T12:00:00.5+02:00 stdout F x")
-    assert part is not None
-    record = RecordAssembler().take(part)
-    assert record is not None
-    assert LogText(with_times=True).show([record]) == b"2026-11-22T12:00:00.500000000+02:00 x\n"
-
-
-def test_a_limit_cuts_amid_a_line_and_nothing_is_shown_after_it() -> None:
-    text = LogText(limit=7)
-    assert text.show(records(line(b"one"))) == b"one\n"
-    assert not text.is_full
-    assert text.show(records(line(b"two2"), line(b"three"))) == b"two"
-    assert text.is_full
-    assert text.show(records(line(b"four"))) == b""
 
 
 def test_text_that_is_not_utf_8_is_shown_as_far_as_it_is() -> None:

@@ -22,7 +22,7 @@ from actors.logs.cri_lines import LogStream
 from actors.logs.directories import LogDirectory, opened
 from actors.logs.layout import LoggedPod
 from actors.logs.reading import LogQuery, LogReading
-from actors.logs.records import LogText
+from actors.logs.records import log_text
 from messages.container_runtime import (
     ContainerLog,
     ReadContainerLog,
@@ -53,10 +53,10 @@ def test_a_log_is_read_whole_by_tail_and_since(log: WrittenLog) -> None:
     assert shown(log, since=moment(18), tail=3) == as_lines(lines[-2:])
 
 
-def test_times_and_a_limit_are_shown_as_asked_for(log: WrittenLog) -> None:
+def test_times_are_shown_as_asked_for(log: WrittenLog) -> None:
     log.write(b"one")
     log.write(b"two")
-    assert shown(log, with_times=True, limit=36) == (b"2027-01-15T08:00:00.000000001Z one\n2")
+    assert shown(log, with_times=True).startswith(b"2027-01-15T08:00:00.000000001Z one\n2")
 
 
 def test_streams_are_told_apart(log: WrittenLog) -> None:
@@ -113,7 +113,7 @@ def test_a_follower_of_a_packed_log_sees_each_line_once_when_it_is_written_again
         log.reopen()
         lines += write(log, 5)
         seen += [*reading.read(), *reading.read()]
-        assert LogText().show(seen) == as_lines(lines)
+        assert log_text(seen) == as_lines(lines)
 
 
 def test_a_broken_compressed_file_costs_its_lines_and_no_others(log: WrittenLog) -> None:
@@ -132,7 +132,7 @@ def test_garbage_is_passed_over_and_counted(log: WrittenLog) -> None:
     log.write_raw(b"junk\n" + bytes(300_000) + b"\n")
     log.write(b"two")
     with log_reading(log.root, POD, "main", 0, LogQuery()) as reading:
-        assert LogText().show(reading.everything()) == b"one\ntwo\n"
+        assert log_text(reading.everything()) == b"one\ntwo\n"
         assert reading.unreadable == 2
 
 
@@ -148,7 +148,7 @@ def test_without_following_reading_ends_where_the_log_ended_when_it_began(log: W
     log.write(b"one")
     with log_reading(log.root, POD, "main", 0, LogQuery()) as reading:
         log.write(b"two")
-        assert LogText().show(reading.everything()) == b"one\n"
+        assert log_text(reading.everything()) == b"one\n"
 
 
 # Following.

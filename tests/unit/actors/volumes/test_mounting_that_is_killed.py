@@ -13,7 +13,7 @@ from actors.volumes.mounts.memory import MemoryRoom, MountPowers, look_at_powers
 from actors.volumes.mounts.mount_table import mounts_below
 from actors.volumes.mounts.places import VolumePlace
 from actors.volumes.mounts.removal import remove_pod_files, unmount_volume
-from actors.volumes.mounts.sub_paths import SubPath, bind_sub_path, unbind_sub_path
+from actors.volumes.mounts.sub_paths import SubPath, bind_sub_path
 from actors.volumes.mounts.system_calls import KernelMounts
 
 KILLS = 25
@@ -46,7 +46,7 @@ def one_round(root: str) -> None:
     bind_sub_path(calls, part(root))
     found = [each.path for each in mounts_below(calls.table(), root)]
     assert sorted(found) == sorted([volume(root).path, part(root).place.path])  # none twice
-    unbind_sub_path(calls, part(root).place)
+    unmount_volume(calls, part(root).place)
     unmount_volume(calls, volume(root))
     assert remove_pod_files(f"{root}/u1") == ""
 

@@ -12,7 +12,7 @@ import pytest
 
 from actors.volumes.mounts.mount_table import mounts_below
 from actors.volumes.mounts.places import VolumePlace
-from actors.volumes.mounts.sub_paths import SubPath, bind_sub_path, unbind_sub_path
+from actors.volumes.mounts.sub_paths import SubPath, bind_sub_path
 from actors.volumes.mounts.system_calls import KernelMounts
 from tests.support.volumes.mounting import RefusingMounts
 
@@ -53,8 +53,6 @@ def test_a_directory_of_a_volume_is_seen_at_a_place_of_the_agents_own(root: Path
 def test_a_file_of_a_volume_is_mounted_alone(root: Path) -> None:
     path = bind_sub_path(KernelMounts(), part(root, "deep/file"))
     assert Path(path).read_text() == "inside"
-    unbind_sub_path(KernelMounts(), part(root, "").place)
-    assert not Path(path).exists()
 
 
 def test_what_is_missing_is_made_as_a_directory_with_the_mode_of_the_volume(root: Path) -> None:
@@ -122,16 +120,6 @@ def test_a_volume_that_is_a_file_has_no_parts(root: Path) -> None:
     root.joinpath("volume").touch()
     with pytest.raises(NotADirectoryError):
         bind_sub_path(KernelMounts(), part(root, "deep"))
-
-
-def test_taking_a_part_away_leaves_the_volume_and_may_repeat(root: Path) -> None:
-    unbind_sub_path(KernelMounts(), part(root, "deep").place)
-    bind_sub_path(KernelMounts(), part(root, "deep"))
-    for _ in range(2):
-        unbind_sub_path(KernelMounts(), part(root, "deep").place)
-    assert mounted(root) == []
-    assert list(root.joinpath("pods", "u1", "volume-subpaths", "data", "main").iterdir()) == []
-    assert root.joinpath("volume", "deep", "file").exists()
 
 
 def swap(place: str) -> None:
