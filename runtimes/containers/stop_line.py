@@ -3,8 +3,8 @@
 A stop costs the runtime time when it begins and when the container ends, and none in between. So it counts
 among those that are told for a moment only: nobody waits for the graces of others. What waits is in the order
 of when it is to be over, so a short grace is never behind a long one. The grace counts from when the stop was
-asked for, and half of it at least is left when it is told: the container is still asked to end, before it is
-killed.
+asked for, and half of it at least is left when it is told, or the two seconds that a container has after
+SIGTERM, however long its hook took: it is still asked to end, before it is killed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from messages.units import Seconds
 
 COUNTS_FOR: Final = Seconds(0.5)
 """How long a stop counts among those that are told. Longer ones wait for the container itself."""
+LEAST: Final = Seconds(2.0)
+"""Waiting leaves so much of a grace, or all of a shorter one."""
 
 
 class WaitingStop(NamedTuple):
@@ -39,7 +41,7 @@ class WaitingStop(NamedTuple):
 
     def left(self, now: Seconds) -> Seconds:
         """Return what is left of its grace."""
-        return Seconds(max(0.0, self.grace - (now - self.asked_at)))
+        return Seconds(max(min(self.grace, LEAST), self.grace - (now - self.asked_at)))
 
 
 @dataclass(slots=True)

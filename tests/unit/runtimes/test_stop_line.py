@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,16 +47,25 @@ def test_one_that_takes_its_time_keeps_its_turn_from_nobody() -> None:
     assert turns(line, 1.0 + COUNTS_FOR) == [1]
 
 
-def test_half_of_the_grace_is_left_whatever_else_is_told() -> None:
+@pytest.mark.parametrize(
+    ("grace", "left"),
+    [(0.5, 0.5), (1.9, 1.9), (2.0, 2.0), (2.1, 2.0), (4.0, 2.0), (4.2, 2.1), (30.0, 15.0)],
+)
+def test_half_of_the_grace_is_left_and_two_seconds_of_it_whatever_else_is_told(
+    grace: float, left: float
+) -> None:
     line = StopLine()
     for ref in range(100):
-        line.add(stop(ref, 0.5))
+        line.add(stop(ref, grace))
     line.add(stop(100, 0.0))
     assert turns(line, 0.0) == [100]
-    assert line.next_turn() == 0.25
-    told = list(line.turns(Seconds(0.25), 1))
+    told = list(line.turns(Seconds(grace / 2), 1))
     assert sorted(each.ref for each in told) == list(range(100))
-    assert {each.left(Seconds(0.25)) for each in told} == {0.25}
+    assert {each.left(Seconds(grace / 2)) for each in told} == {left}
+
+
+def test_of_no_grace_nothing_is_left_however_long_it_waits() -> None:
+    assert stop(0, 0.0).left(Seconds(9.0)) == 0.0
 
 
 def test_one_that_is_not_wanted_any_more_is_not_told() -> None:
