@@ -20,8 +20,8 @@ from tests.simulation.events.event import Kinds
 from tests.simulation.events.jobs import JOBS
 from tests.simulation.events.machine import pull_links
 from tests.simulation.events.trouble import DISK
+from tests.simulation.kinds import KINDS
 from tests.simulation.workload import (
-    KINDS,
     PLAIN,
     Workload,
     behaviours,

@@ -92,8 +92,9 @@ class History:
     @classmethod
     def of(cls, seed: int, runtime: str = "cri") -> History:
         """Return the history of ``seed`` with one runtime."""
-        luck = random.Random(seed)
-        events = tuple(drawn(luck, EVENTS, FAMILIES[runtime].happens))
+        luck, family = random.Random(seed), FAMILIES[runtime]
+        sources = family.sources(random.Random(seed))  # as those of its node are
+        events = tuple(drawn(luck, EVENTS, family.happens, sources))
         return cls(seed, events, bounds_of(luck), runtime)
 
     @classmethod

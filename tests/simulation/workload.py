@@ -1,4 +1,4 @@
-"""The pods of histories: a few kinds, each with a container whose name says what it does."""
+"""The pods of histories: what is drawn of a pod of some kind, and what the machine has its containers do."""
 
 from __future__ import annotations
 
@@ -12,68 +12,19 @@ from typing import Any, Final
 from agent.edges import Bounds
 from messages.pods import Pod
 from runtimes.cri.wire import cri_pb2 as cri
-from tests.environment.commands import HOOK
 from tests.environment.health import ASKED
 from tests.environment.machine import NOBODYS, Machine
 from tests.environment.node import NodeBounds, Sources
 from tests.environment.oracle.hooks import POST_START, PRE_STOP
 from tests.environment.oracle.references import containers_of
 from tests.environment.runtimes.containers import IMAGES
+from tests.simulation.kinds import GOES_ON, HOOKS, IN_CONTAINERS, MAY_CHANGE, few_of
 from tests.simulation.probed import probes_of
-from tests.simulation.reading import READS, WITH_TOKEN
+from tests.simulation.reading import READS
 from tests.support.builders import make_pod
 from tests.support.cri.fake_machine import Behaviour
 
 NAMES: Final = "abcd"
-STARTUP, LIVENESS, READINESS = ASKED
-KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "plain": {"containers": ["main"]},
-    "pair": {"containers": ["main", "beside"]},
-    "hooked": {"containers": ["hooked"]},
-    "crashing": {"containers": ["crashing"]},
-    "aging": {"containers": ["aging"]},
-    "pulled": {"containers": ["crashing", "main"], "pull": "Always"},
-    "prepared": {"initContainers": ["first", "second"], "containers": ["main"]},
-    "unprepared": {"initContainers": ["failing"], "containers": ["main"]},
-    "job": {"containers": ["done", "failed"], "restartPolicy": "Never"},
-    "keyed": {"containers": ["main"], "reads": "plainly"},
-    "looped": {"containers": ["crashing"], "reads": "one"},
-    "instructed": {"initContainers": ["first"], "containers": ["main"], "reads": "otherwise"},
-    "projecting": {"containers": ["main", "beside"], "reads": "together"},
-    "trusted": {"containers": ["main"], "reads": WITH_TOKEN},
-    "optional": {"containers": ["crashing", "main"], "reads": "if there"},
-    "private": {"containers": ["main"], "pull": "Always", "reads": "by login"},
-    "tried": {"containers": ["done", "beside"], "restartPolicy": "OnFailure"},
-    "alive": {"containers": ["alive", "main"], "probes": {"alive": (LIVENESS,)}},
-    "served": {"containers": ["served"], "probes": {"served": (READINESS, LIVENESS)}},
-    "slow": {"containers": ["slow"], "probes": {"slow": (STARTUP, LIVENESS, READINESS)}},
-    "stuck": {"containers": ["stuck"], "probes": {"stuck": (STARTUP, READINESS)}},
-    "guarded": {
-        "initContainers": ["first"],
-        "sidecars": ["slow", "served"],
-        "containers": ["main"],
-        "probes": {"slow": (STARTUP,), "served": (READINESS,)},
-    },
-}
-GOES_ON: Final[Mapping[str, bool | None]] = {
-    **dict.fromkeys(("main", "hooked", "alive", "served", "slow", "stuck"), None),
-    **dict.fromkeys(("commanded", "greeting"), None),
-    **dict.fromkeys(("first", "second", "done"), True),
-    **dict.fromkeys(("beside", "crashing", "aging", "failing", "failed"), False),
-    **dict.fromkeys(("healing", "refused", "misspelt"), False),
-}
-"""By the name of a container: None if it goes on for ever. Else whether its end is surely a success."""
-MAY_CHANGE: Final = frozenset({"plain", "hooked", "crashing", "served", "slow", "commanded"})
-"""Kinds of pods whose image is changed. Of others it is not said what a change starts again."""
-HOOKS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "hooked": {"preStop": {"sleep": {"seconds": 1}}},
-    "commanded": {
-        POST_START: {"exec": {"command": [HOOK, POST_START]}},
-        PRE_STOP: {"exec": {"command": [HOOK, PRE_STOP]}},
-    },
-    "greeting": {POST_START: {"exec": {"command": [HOOK, POST_START]}}},
-}
-"""Of containers, by their names."""
 
 
 def sources_of(random_: random.Random) -> Sources:
@@ -111,21 +62,10 @@ class Workload:
         return replace(self, kinds={kind: self.kinds[kind] for kind in kinds})
 
     def focused(self, random_: random.Random) -> Workload:
-        """Return it with a few of its kinds, or with all: what is rare among all is frequent among few."""
-        kinds = sorted(self.kinds)
-        return self.of(kinds if random_.random() < 0.4 else random_.sample(kinds, 4))
+        """Return it with all of its kinds, or with a few."""
+        return self if random_.random() < 0.3 else self.of(few_of(self.kinds, random_))
 
 
-IN_CONTAINERS: Final[Mapping[str, Mapping[str, Any]]] = {
-    **KINDS,
-    "commanded": {"containers": ["commanded", "main"]},
-    "parted": {"containers": ["crashing", "main"], "reads": "in parts"},
-    "greeted": {
-        "sidecars": ["greeting"],
-        "containers": ["commanded", "beside"],
-        "probes": {"greeting": (READINESS,), "commanded": (LIVENESS,)},
-    },
-}
 PLAIN: Final = Workload(IN_CONTAINERS)
 """Of containers, which the machine has behave."""
 
@@ -133,9 +73,9 @@ PLAIN: Final = Workload(IN_CONTAINERS)
 def behaviours(random_: random.Random) -> dict[str, Behaviour]:
     """Return what containers do, by their names. Times are drawn around the bounds of back-off."""
     return {
-        "main": Behaviour(ignores_term=random_.random() < 0.2),
-        "hooked": Behaviour(ignores_term=random_.random() < 0.3),
-        "commanded": Behaviour(ignores_term=random_.random() < 0.3),
+        "main": Behaviour(ignores_term=random_.random() < 0.3),
+        "hooked": Behaviour(ignores_term=random_.random() < 0.5),
+        "commanded": Behaviour(ignores_term=random_.random() < 0.5),
         "beside": Behaviour(run_for=4.0, exit_code=random_.choice([0, 1])),
         "crashing": Behaviour(
             run_for=random_.choice([0.5, 3.0]),
@@ -219,10 +159,15 @@ def with_image(pod: Pod, image: str) -> Pod:
     return Pod.of(document)
 
 
-def with_least_grace(pod: Pod) -> Pod:
-    """Return the pod with a grace of one second."""
+def grace_of(pod: Pod) -> int:
+    """Return the seconds that the pod has for its end."""
+    return int(pod.document["spec"]["terminationGracePeriodSeconds"])
+
+
+def with_grace(pod: Pod, seconds: int) -> Pod:
+    """Return the pod with another grace."""
     document = deepcopy(dict(pod.document))
-    document["spec"]["terminationGracePeriodSeconds"] = 1
+    document["spec"]["terminationGracePeriodSeconds"] = seconds
     return Pod.of(document)
 
 

@@ -12,7 +12,7 @@ from tests.environment.oracle.cluster import shown_uid
 from tests.environment.origins import FromCluster
 from tests.simulation.events.event import TOLD_WITHIN, Kinds, World
 from tests.simulation.reading import MAYBE, OBJECTS
-from tests.simulation.workload import may_change, with_other_image
+from tests.simulation.workload import grace_of, may_change, with_grace, with_other_image
 from tests.support.builders import make_pod
 
 FAULTS: Final = (
@@ -55,13 +55,30 @@ def _unsay(world: World, cluster: Cluster) -> None:
 
 
 def _force(world: World, cluster: Cluster) -> None:
-    bound = [name for name, uid in world.pods.items() if uid in world.oracle.wishes.bound]
-    if bound:
-        name = world.random.choice(sorted(bound))
+    if name := _bound_one(world):
         world.takes(name)
         if cluster.store.has("pods", "default", name):
             cluster.store.remove("pods", "default", name)
         world.tells()
+
+
+def _hurry(world: World, cluster: Cluster) -> None:
+    """Delete a pod, and once more, with a shorter grace, while it may not have ended."""
+    if name := _bound_one(world):
+        uid, pods = world.pods[name], world.oracle.wishes.pods
+        world.takes(name)
+        world.tells()
+        world.node.advance(world.random.choice([0.0, 0.3, 2.0]))
+        if cluster.store.has("pods", "default", name):
+            grace = world.random.choice([1, 2, 5])
+            pods[uid] = with_grace(pods[uid], min(grace, grace_of(pods[uid])))
+            cluster.store.remove("pods", "default", name, grace=grace)
+
+
+def _bound_one(world: World) -> str:
+    """Return the name of a pod that is bound to the node. Empty if there is none."""
+    bound = [name for name, uid in world.pods.items() if uid in world.oracle.wishes.bound]
+    return world.random.choice(sorted(bound)) if bound else ""
 
 
 def _unmirror(world: World, cluster: Cluster) -> None:
@@ -127,9 +144,7 @@ def free_names(cluster: Cluster) -> None:
 
 def _recreate(world: World, cluster: Cluster) -> None:
     """Delete a pod by force, and create one under its name in the same moment."""
-    bound = [name for name, uid in world.pods.items() if uid in world.oracle.wishes.bound]
-    if bound:
-        name = world.random.choice(sorted(bound))
+    if name := _bound_one(world):
         place, manifest = world.places[name], world.manifests[name]
         world.takes(name)
         if cluster.store.has("pods", "default", name):
@@ -211,6 +226,7 @@ CLUSTER: Final[Kinds] = {
     "an object changes": (4, _in(_say)),
     "an object is deleted": (1, _in(_unsay)),
     "a pod is deleted by force": (2, _in(_force)),
+    "a deletion is hurried": (8, _in(_hurry)),
     "a mirror is deleted": (2, _in(_unmirror)),
     "a static pod is edited": (4, _in(_edit_static)),
     "a mirror's name is taken": (2, _in(_take_name)),

@@ -9,7 +9,7 @@ from messages.pods import Pod
 from tests.environment.origins import FromCluster, Origin
 from tests.simulation.events.event import Kinds, World
 from tests.simulation.reading import WITH_TOKEN
-from tests.simulation.workload import NAMES, pod_of, with_least_grace, with_other_image
+from tests.simulation.workload import NAMES, pod_of, with_grace, with_other_image
 
 
 def _add(world: World) -> None:
@@ -50,11 +50,15 @@ def _hurry(world: World) -> None:
     """Edit a pod, and while that has effects, give it the shortest grace and remove it."""
     if world.pods:
         name = world.random.choice(sorted(world.pods))
-        for edited in (with_other_image, with_least_grace):
+        for edited in (with_other_image, _with_least_grace):
             _change(world, name, edited)
             world.node.advance(world.random.choice([0.0, 0.3]))
         world.takes(name)
         world.tells()
+
+
+def _with_least_grace(pod: Pod) -> Pod:
+    return with_grace(pod, 1)
 
 
 def _edit(world: World) -> None:
@@ -68,10 +72,10 @@ def _change(world: World, name: str, edited: Callable[[Pod], Pod]) -> None:
 
 
 PEOPLE: Final[Kinds] = {
-    "a pod is added": (14, _add),
-    "a pod is removed": (6, _remove),
-    "a pod is removed in a hurry": (3, _hurry),
-    "a pod is edited": (4, _edit),
+    "a pod is added": (32, _add),
+    "a pod is removed": (14, _remove),
+    "a pod is removed in a hurry": (8, _hurry),
+    "a pod is edited": (12, _edit),
     # In openings alone, which say of which kind it is:
     "an aging pod is added": (0, _add_of("aging")),
 }

@@ -98,14 +98,16 @@ def _break_object(world: World) -> None:
         world.node.objects.breaks(*world.random.choice(OBJECTS + MAYBE))
 
 
-SOURCES: Final[Kinds] = {
+FILES: Final[Kinds] = {
     "a file is renamed": (2, _rename),
     "a file is broken": (2, _break),
     "the directory goes": (1, _hide),
     "the directory comes back": (2, _show),
-    "the URL fails": (2, _fail),
-    "the URL answers again": (3, _recover),
+}
+URL: Final[Kinds] = {"the URL fails": (2, _fail), "the URL answers again": (3, _recover)}
+OBJECTS_OF_FILES: Final[Kinds] = {
     "an object of a file changes": (4, _say_here),
     "an object of a file is deleted": (1, _unsay_here),
     "an object of a file is broken": (1, _break_object),
 }
+SOURCES: Final[Kinds] = {**FILES, **URL, **OBJECTS_OF_FILES}
