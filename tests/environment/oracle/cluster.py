@@ -59,9 +59,10 @@ class StatusNeverBack(Rule):
     """At the API server a final phase stays, nothing is Pending again, restarts are never counted down, and
     an address stays shown.
 
-    What others have removed is not counted any more, and what they wrote may go. The first status that an
-    agent writes after a SIGKILL knows nothing that could not be recorded. When the power went, each pod has a
-    new sandbox, in which its init containers run again: until then it is Pending, as a kubelet shows it.
+    What others have removed is not counted any more, and what they wrote may go: nothing is said if they have
+    touched the pod since the instances began that it was shown with. The first status that an agent writes
+    after a SIGKILL knows nothing that could not be recorded. When the power went, each pod has a new sandbox,
+    in which its init containers run again: until then it is Pending, as a kubelet shows it.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -83,9 +84,10 @@ class StatusNeverBack(Rule):
         uid, own = shown_uid(change.after), change.after["metadata"]["uid"]
         status, wishes = change.after["status"], self.wishes
         is_lost = wishes.is_unrecorded(uid, self._written_at.get(own, math.inf))
-        is_exempt = uid in wishes.touched or wishes.is_forgotten(uid) or is_lost
-        if own in self._written and self.judges(unless=is_exempt):
-            before = self._written[own]
+        before = self._written.get(own, {})
+        is_touched = wishes.was_touched(uid, before.get("containerStatuses", ()))
+        is_exempt = is_touched or wishes.is_forgotten(uid) or is_lost
+        if before and self.judges(unless=is_exempt):
             if own in self._prepares_again and is_preparing(wishes, uid, status):
                 before = {**before, "phase": status["phase"]}
             for what in self._worse(before, status):

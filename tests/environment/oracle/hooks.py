@@ -118,8 +118,8 @@ class PostStartFirst(Rule):
 class PreStopFirst(Rule):
     """A container is asked to end once its preStop has ended, or has had the shortest grace that there is.
 
-    Of a pod that others have touched, and within the longest grace after trouble, nothing is said: a call
-    that got lost is a hook that failed.
+    If others have touched the pod since the container began, and within the longest grace after trouble,
+    nothing is said: a call that got lost is a hook that failed.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -137,7 +137,8 @@ class PreStopFirst(Rule):
         is_known = wishes.now() - wishes.troubled_at > CALM + LONGEST_GRACE
         if "exec" not in wishes.hook(one, PRE_STOP):
             return
-        if not self.judges(unless=one.uid in wishes.touched or not is_known):
+        is_touched = wishes.touched.since(one.uid, one.started_at)
+        if not self.judges(unless=is_touched or not is_known):
             return
         called_at = self._called_at.get(one.id, math.inf)
         has_ended = (one.id, PRE_STOP) in wishes.hooks

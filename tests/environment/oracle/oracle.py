@@ -89,6 +89,7 @@ class Oracle(Witness):
 
     @override
     def starts(self, one: Instance) -> None:
+        self.wishes.note_start(one)
         for rule in self._rules:
             rule.starts(one)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -38,6 +38,22 @@ class Answers:
     """Failures have counted once."""
 
 
+class Touched:
+    """The pods whose containers or sandboxes somebody else has removed, or whose sandbox ended, and when."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._at: dict[str, float] = {}
+
+    def add(self, uid: str) -> None:
+        """Note that this happens to a pod now."""
+        self._at[uid] = self._now()
+
+    def since(self, uid: str, moment: float = -math.inf) -> bool:
+        """Return whether it has happened to a pod since a moment, or in it; by default, ever."""
+        return uid in self._at and self._at[uid] >= moment
+
+
 @dataclass(slots=True)
 class Wishes:
     """What people want, and what others than the agent have done."""
@@ -50,8 +66,10 @@ class Wishes:
     """When pods came to be wanted no more."""
     edited_at: dict[str, float] = field(default_factory=dict)
     """When the specs of pods were changed last."""
-    touched: set[str] = field(default_factory=set)
-    """UIDs of pods whose containers or sandboxes somebody else has removed, or whose sandbox ended."""
+    touched: Touched = field(init=False)
+    """What others have done to pods. What began after that is none of it."""
+    began_at: dict[str, float] = field(default_factory=dict)
+    """When instances of containers began, by their ids."""
     troubled_at: float = 0.0
     """When a call, the runtime or an actor was in trouble last."""
     longest_pause: float = 300.0
@@ -81,6 +99,9 @@ class Wishes:
     lacks_records: bool = False
     """The agent that got the last SIGKILL may have had to write something that the disk had refused."""
 
+    def __post_init__(self) -> None:
+        self.touched = Touched(self.now)
+
     def note_disk_failure(self) -> None:
         """Note that the disk fails now."""
         self.disk_failed_at = self.now()
@@ -92,10 +113,13 @@ class Wishes:
         """
         self.lacks_records = self.now() - self.disk_failed_at < WRITES_AGAIN_WITHIN
         self.killed_at, self.kills = at, self.kills + 1
-        self.touched |= set(self.unwanted_at)
         self.hooks = dict.fromkeys(self.hooks, True)  # what is found running counts as started
         for each in self.answers.values():
             each.in_a_row, each.counts_since = 0, math.inf
+
+    def note_start(self, one: Instance) -> None:
+        """Note that an instance of a container begins now."""
+        self.began_at[one.id] = self.now()
 
     def note_answer(self, one: Instance, what: str, *, is_yes: bool) -> None:
         """Note what a container answers to one of its probes."""
@@ -133,6 +157,15 @@ class Wishes:
     def wants(self, uid: str) -> bool:
         """Return whether somebody wants the pod."""
         return uid in self.pods and uid not in self.unwanted_at
+
+    def was_touched(self, uid: str, shown: Iterable[Mapping[str, Any]]) -> bool:
+        """Return whether others have touched a pod since the instances began that it was shown with.
+
+        What it was shown with without an instance may be of any time.
+        """
+        ids = (each.get("containerID", "").removeprefix("containerd://") for each in shown)
+        began_at = (self.began_at.get(each, -math.inf) for each in ids)
+        return self.touched.since(uid, min(began_at, default=-math.inf))
 
     def is_forgotten(self, uid: str) -> bool:
         """Return whether a pod may be shown as one whose end is not known (V12).

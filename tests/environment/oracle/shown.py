@@ -13,6 +13,8 @@ from tests.support.apiserver.paths import POD
 from tests.support.canary import CANARY, Lookout
 
 TERMINAL: Final = {"Succeeded", "Failed"}
+UNKNOWN: Final[Mapping[str, Any]] = {"phase": ""}
+"""A status that was not shown yet."""
 
 
 class NeverBack(Rule):
@@ -20,16 +22,14 @@ class NeverBack(Rule):
 
     What was removed by others, and is forgotten because of a SIGKILL, has not been; nor has what the disk had
     refused to record before it. A pod that the Node refused is judged anew if the SIGKILL came before the API
-    server knew of that. Restarts of a pod that others have touched are not counted.
+    server knew of that. Restarts are not counted if others have touched the pod since the instance began that
+    it was shown with.
     """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
-        self._phases: dict[str, str] = {}
+        self._shown: dict[str, Mapping[str, Any]] = {}
         self._shown_at = 0.0
-        self._restarts: dict[tuple[str, str], int] = {}
-        self._refused: set[str] = set()
-        """Pods that were shown as failed without a container when they were shown last."""
         self._told: set[str] = set()
         """UIDs of objects that showed a final phase at the API server once."""
 
@@ -41,36 +41,39 @@ class NeverBack(Rule):
     @override
     def shows(self, statuses: Mapping[str, Mapping[str, Any]]) -> None:
         for uid, status in statuses.items():
-            before = self._phases.get(uid)
-            is_final = before in TERMINAL
-            is_forgotten = self.wishes.killed_at >= self._shown_at and uid in self.wishes.touched
-            is_forgotten |= self.wishes.is_forgotten(uid)
-            is_forgotten |= self.wishes.is_unrecorded(uid, self._shown_at)
-            is_forgotten |= self._is_refusal_lost(uid)
-            if is_final and self.judges(unless=is_forgotten) and status["phase"] != before:
-                self.broken(f"{uid} was {before} and is {status['phase']}")
-            self._phases[uid] = status["phase"]
-            for one in status.get("containerStatuses", ()):
-                self._look_at_restarts(uid, one)
-        self._refused = {
-            uid
-            for uid, status in statuses.items()
-            if status["phase"] == "Failed" and not status.get("containerStatuses")
-        }
+            self._look_at(uid, self._shown.get(uid, UNKNOWN), status)
+        self._shown.update(statuses)
         self._shown_at = self.wishes.now()
 
-    def _is_refusal_lost(self, uid: str) -> bool:
-        """Return whether nobody can know that an agent before refused a pod of the API server."""
-        is_known = uid in self._told or uid not in self.wishes.bound
-        return self.wishes.killed_at >= self._shown_at and uid in self._refused and not is_known
+    def _look_at(self, uid: str, before: Mapping[str, Any], status: Mapping[str, Any]) -> None:
+        phase, is_forgotten = before["phase"], self._is_forgotten(uid, before)
+        if phase in TERMINAL and self.judges(unless=is_forgotten) and status["phase"] != phase:
+            self.broken(f"{uid} was {phase} and is {status['phase']}")
+        shown_before = {each["name"]: each for each in before.get("containerStatuses", ())}
+        for one in status.get("containerStatuses", ()):
+            self._look_at_restarts(uid, shown_before.get(one["name"], one), one)
 
-    def _look_at_restarts(self, uid: str, one: Mapping[str, Any]) -> None:
-        key, count = (uid, one["name"]), one["restartCount"]
-        before = self._restarts.get(key, 0)
+    def _look_at_restarts(
+        self, uid: str, before: Mapping[str, Any], one: Mapping[str, Any]
+    ) -> None:
+        had = before["restartCount"]
         # Somebody who removes containers takes the count with them.
-        if before and self.judges(unless=uid in self.wishes.touched) and count < before:
-            self.broken(f"{one['name']} of {uid} had {before} restarts, now {count}")
-        self._restarts[key] = count
+        is_exempt = self.wishes.was_touched(uid, [before]) or self.wishes.is_forgotten(uid)
+        if had and self.judges(unless=is_exempt) and one["restartCount"] < had:
+            self.broken(f"{one['name']} of {uid} had {had} restarts, now {one['restartCount']}")
+
+    def _is_forgotten(self, uid: str, before: Mapping[str, Any]) -> bool:
+        """Return whether nobody can know any more how a pod was shown before."""
+        wishes, was_killed = self.wishes, self.wishes.killed_at >= self._shown_at
+        shown = before.get("containerStatuses", ())
+        is_untold = uid in wishes.bound and uid not in self._told
+        is_refusal_lost = before["phase"] == "Failed" and not shown and is_untold
+        is_lost = wishes.was_touched(uid, shown) or is_refusal_lost
+        return (
+            (was_killed and is_lost)
+            or wishes.is_forgotten(uid)
+            or wishes.is_unrecorded(uid, self._shown_at)
+        )
 
 
 class AddressStays(Rule):
@@ -94,7 +97,7 @@ class AddressStays(Rule):
                 self._shown[uid] = self.wishes.now()
 
     def _should_have(self, uid: str) -> bool:
-        is_begun_anew = not self.runtime.restarts_containers and uid in self.wishes.touched
+        is_begun_anew = not self.runtime.restarts_containers and self.wishes.touched.since(uid)
         is_known = self._shown[uid] > self.wishes.killed_at
         return is_known and self.wishes.wants(uid) and not is_begun_anew
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from typing import Any, Final
 
@@ -21,17 +22,20 @@ CALM: Final = 60.0
 """Seconds since the last trouble, after which nothing of it is left."""
 LOST_CALL: Final = 130.0
 """Seconds after which a call that got lost was made again: it has 120 s."""
+NEVER: Final = Instance("", "", "", "", "", -1, -math.inf, -math.inf, 0)
+"""What was there before the first instance."""
 
 
 class OneInstance(Rule):
     """A container has one instance that lives, and each attempt is used once.
 
-    Of a pod that others have touched the attempts are not looked at: who restarts counts what is left.
+    If others have touched the pod since the last attempt began, it is not looked at: who restarts counts what
+    is left.
     """
 
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
-        self._attempts: dict[tuple[str, str], int] = {}
+        self._last: dict[tuple[str, str], Instance] = {}
 
     @override
     def starts(self, one: Instance) -> None:
@@ -39,10 +43,11 @@ class OneInstance(Rule):
         for other in self.runtime.live():
             if other.id != one.id and (other.uid, other.name) == key:
                 self.broken(f"{one.name} of {one.uid} lives twice")
-        used = self._attempts.get(key, -1)
-        if self.judges(unless=one.uid in self.wishes.touched) and one.attempt <= used:
+        last = self._last.get(key, NEVER)
+        is_touched = self.wishes.touched.since(one.uid, last.started_at)
+        if self.judges(unless=is_touched) and one.attempt <= last.attempt:
             self.broken(f"attempt {one.attempt} of {one.name} of {one.uid} is used twice")
-        self._attempts[key] = one.attempt
+        self._last[key] = one
 
 
 class OneName(Rule):
@@ -138,8 +143,8 @@ class InitFirst(Rule):
 class Policy(Rule):
     """What has ended starts again only if the restart policy says so.
 
-    In a new sandbox a pod begins anew, and so does a container with another image. Of a pod that others have
-    touched nothing is said.
+    In a new sandbox a pod begins anew, and so does a container with another image. If others have touched the
+    pod since what ended began, nothing is said.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -156,7 +161,8 @@ class Policy(Rule):
         if last is None or last.sandbox != one.sandbox or last.image != one.image:
             return
         policy = self.wishes.spec(one.uid).get("restartPolicy", "Always")
-        if policy == "Always" or not self.judges(unless=one.uid in self.wishes.touched):
+        is_touched = self.wishes.touched.since(one.uid, last.started_at)
+        if policy == "Always" or not self.judges(unless=is_touched):
             return
         if policy == "Never" or last.exit_code == 0:
             self.broken(f"{one.name} of {one.uid} starts again: {policy}, {last.exit_code}")
@@ -168,9 +174,10 @@ class BackOff(Rule):
     What is configured as the longest pause takes the place of 300 s.
     A start that failed is an exit, too: there may have been one that nobody sees on the machine, while
     calls failed. Another image begins anew. Ten minutes of running since the last restart forgive earlier
-    exits. Of a pod that lived through a SIGKILL of the agent, or that others have touched, nothing is said:
-    what was waited for is guessed then. The same holds for a pod that has an image again which it had before.
-    A start may be 20 s late, and any time within a minute after trouble.
+    exits. Of a pod that lived through a SIGKILL of the agent nothing is said: what was waited for is guessed
+    then. The same holds for a pod that has an image again which it had before. Exits of what began before
+    others touched the pod may count or not. A start may be 20 s late, and any time within a minute after
+    trouble.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -188,30 +195,28 @@ class BackOff(Rule):
 
     @override
     def starts(self, one: Instance) -> None:
-        past = self._past[one.uid, one.name]
+        wishes, past = self.wishes, self._past[one.uid, one.name]
         if not past or past[-1].image != one.image:
             return
-        if not self.judges(unless=not self._is_known(one, past)):
+        known = [each for each in past if not wishes.touched.since(one.uid, each.started_at)]
+        if not self.judges(unless=not known or not self._is_known(one, known)):
             return
-        waited, pause = (
-            self.wishes.now() - past[-1].finished_at,
-            pause_after(past, self.wishes.longest_pause),
-        )
-        said = f"{one.name} of {one.uid} starts {waited:.1f} s after its exit, not {pause:.0f}"
-        if waited < pause - 0.1:
-            self.broken(said)
-        if self.wishes.troubled_at > past[0].started_at - CALM:
-            pause = min(self.wishes.longest_pause, pause * 2 or FIRST_PAUSE)
-        if waited > pause + LATE and self.wishes.now() - self.wishes.troubled_at > CALM + waited:
-            self.broken(said)
+        waited = wishes.now() - past[-1].finished_at
+        least = most = pause_after(known, wishes.longest_pause)
+        if wishes.troubled_at > known[0].started_at - CALM:
+            most = min(wishes.longest_pause, least * 2 or FIRST_PAUSE)
+        if known != past:
+            most = wishes.longest_pause
+        is_late = waited > most + LATE and wishes.now() - wishes.troubled_at > CALM + waited
+        if waited < least - 0.1 or is_late:
+            self.broken(
+                f"{one.name} of {one.uid} starts {waited:.1f} s after its exit, not {least:.0f}"
+            )
 
     def _is_known(self, one: Instance, past: list[Instance]) -> bool:
-        wishes = self.wishes
         is_same = all(each.sandbox == one.sandbox for each in past)
-        was_killed = wishes.killed_at >= past[0].started_at
-        if self._edits[one.uid, one.name] > 1:
-            return False
-        return is_same and not was_killed and one.uid not in wishes.touched
+        was_killed = self.wishes.killed_at >= past[0].started_at
+        return self._edits[one.uid, one.name] <= 1 and is_same and not was_killed
 
 
 def pause_after(past: list[Instance], longest: float) -> float:

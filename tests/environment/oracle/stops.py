@@ -17,7 +17,7 @@ LEAST_AFTER_HOOK: Final = 2.0
 
 
 class StopWanted(Rule):
-    """Nothing is stopped that is wanted as it is, but for a pod that others have touched.
+    """Nothing is stopped that is wanted as it is, unless others have touched its pod since it began.
 
     Of an edit the agent may not know for a second, and while a source cannot be read.
     A container whose preStop was called is stopped, also if the image is changed back meanwhile. A sidecar is
@@ -39,7 +39,8 @@ class StopWanted(Rule):
         is_unknown = wishes.now() - wishes.known_since(edited_at) < IN_FLIGHT
         was_other = edited_at >= one.started_at and (is_unknown or has_hook(self, one))
         has_ended = self._is_sidecar_of_nobody(one) or wishes.has_failed(one)
-        return was_other or has_ended or self._lacks_start(one) or one.uid in wishes.touched
+        is_touched = wishes.touched.since(one.uid, one.started_at)
+        return was_other or has_ended or self._lacks_start(one) or is_touched
 
     def _lacks_start(self, one: Instance) -> bool:
         """Return whether the postStart of a container may have failed."""
@@ -94,14 +95,15 @@ class AfterHook(Rule):
     """A container that had its preStop hook called has two seconds for SIGTERM.
 
     Hollow containers do not say what hooks they have: of a pod that is no more, the next agent knows none.
-    Of a pod that others have touched nothing is said.
+    If others have touched the pod since the container began, nothing is said.
     """
 
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
         since = self.wishes.unwanted_at.get(one.uid, self.wishes.now())
         is_known = self.runtime.knows_hooks or since > self.wishes.killed_at
-        is_exempt = one.uid in self.wishes.touched or not is_known
+        is_touched = self.wishes.touched.since(one.uid, one.started_at)
+        is_exempt = is_touched or not is_known
         if has_hook(self, one) and self.judges(unless=is_exempt) and grace < LEAST_AFTER_HOOK:
             self.broken(f"{one.name} of {one.uid} has {grace:.1f} s after its hook")
 

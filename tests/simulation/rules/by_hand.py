@@ -117,6 +117,7 @@ class OneRule:
         )
         one = replace(one, **about)
         self.runtime.running[one.id] = one
+        self.wishes.note_start(one)
         self.rule.starts(one)
         return one
 
@@ -155,8 +156,10 @@ class OneRule:
         self.wishes.note_kill(self.now)
 
     def is_touched(self) -> None:
-        """Have others remove something of the pod."""
+        """Have others remove something of the pod, some time after what has happened and before what will."""
+        self.passes(0.01)
         self.wishes.touched.add(UID)
+        self.passes(0.01)
 
     def shows(self, uid: str = UID, **status: Any) -> None:
         """Have the agent show this status alone, a moment after the last."""
@@ -197,7 +200,8 @@ Stories: TypeAlias = Mapping[tuple[type[Rule], str], Sequence[Story]]
 def shown(one: Instance, **about: Any) -> dict[str, Any]:
     """Return how a running instance is shown in a status."""
     state: dict[str, Any] = {"running": {}}
-    return {"name": one.name, "containerID": one.id, "state": state, "ready": True, **about}
+    shows = {"name": one.name, "containerID": one.id, "restartCount": one.attempt}
+    return {**shows, "state": state, "ready": True, **about}
 
 
 def container(name: str = "main", **about: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tests.environment.oracle.cluster import (
     OnlyOurs,
     StatusNeverBack,
 )
-from tests.simulation.rules.by_hand import OneRule, Stories, container, mirror_of
+from tests.simulation.rules.by_hand import OneRule, Stories, container, mirror_of, shown
 from tests.support.apiserver.paths import CONFIG_MAP, EVENT, NODE, POD, Kind
 from tests.support.builders import make_pod
 from tests.support.canary import hidden
@@ -87,10 +87,24 @@ def an_address_stays(world: OneRule, *, is_fine: bool) -> None:
 
 
 def others_have_touched_the_pod(world: OneRule, *, is_fine: bool) -> None:
-    world.writes(phase="Running", containerStatuses=[{"name": "main", "restartCount": 2}])
+    if not is_fine:
+        world.is_touched()
+    one = shown(world.starts(), restartCount=2)
+    world.writes(phase="Running", containerStatuses=[one])
     if is_fine:
         world.is_touched()
     world.writes(phase="Running", containerStatuses=[{"name": "main", "restartCount": 0}])
+
+
+def its_sandbox_has_ended_once_more(world: OneRule, *, is_fine: bool) -> None:
+    world.wants(initContainers=[INIT])
+    for is_ended in (True, is_fine):
+        world.writes(phase="Running", containerStatuses=[shown(world.starts())])
+        if is_ended:
+            world.is_touched()
+        for _ in range(2):
+            world.writes(**prepares(is_done=False))
+        world.passes(60.0)
 
 
 def others_had_put_the_address_there(world: OneRule, *, is_fine: bool) -> None:
@@ -199,7 +213,7 @@ STORIES: Final[Stories] = {
     (StatusNeverBack, "at the API server a-1 was"): (
         *(a_final_phase_stays, what_runs_is_not_pending_again, it_could_not_be_recorded),
         *(nobody_wanted_it_before_a_sigkill, it_prepares_after_the_power_went),
-        *(it_has_not_prepared_yet, the_pod_is_another),
+        *(it_has_not_prepared_yet, its_sandbox_has_ended_once_more, the_pod_is_another),
     ),
     (StatusNeverBack, "at the API server a-1 had 2 restarts of main, now less"): (
         *(restarts_are_counted_up, others_have_touched_the_pod),

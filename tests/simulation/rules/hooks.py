@@ -137,9 +137,12 @@ def it_had_the_grace_of_a_probe(world: OneRule, *, is_fine: bool) -> None:
 
 def others_have_touched_the_pod(world: OneRule, *, is_fine: bool) -> None:
     world.wants(containers=[STOPPED], terminationGracePeriodSeconds=30)
+    if not is_fine:
+        world.is_touched()
+    one = world.starts()
     if is_fine:
         world.is_touched()
-    world.stops(world.starts())
+    world.stops(one)
 
 
 def there_was_trouble(world: OneRule, *, is_fine: bool) -> None:

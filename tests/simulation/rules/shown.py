@@ -9,7 +9,7 @@ from messages.sources import SourceDescribed
 from messages.units import Timestamp
 from tests.environment.oracle.shown import AddressStays, ErrorStays, NeverBack, NoSecret
 from tests.environment.oracle.sources import LastListed
-from tests.simulation.rules.by_hand import OneRule, Stories
+from tests.simulation.rules.by_hand import OneRule, Stories, shown
 from tests.support.apiserver.paths import POD
 from tests.support.canary import hidden
 
@@ -22,10 +22,20 @@ def a_final_phase_stays(world: OneRule, *, is_fine: bool) -> None:
 
 
 def others_removed_what_a_sigkill_made_forgotten(world: OneRule, *, is_fine: bool) -> None:
-    world.shows(phase="Succeeded")
+    world.shows(phase="Succeeded", containerStatuses=[shown(world.starts())])
     world.is_touched()
     if is_fine:
         world.kills_agent()
+    world.shows(phase="Failed")
+
+
+def others_removed_it_after_it_began(world: OneRule, *, is_fine: bool) -> None:
+    if not is_fine:
+        world.is_touched()
+    world.shows(phase="Succeeded", containerStatuses=[shown(world.starts())])
+    if is_fine:
+        world.is_touched()
+    world.kills_agent()
     world.shows(phase="Failed")
 
 
@@ -77,9 +87,20 @@ def restarts_are_counted_up(world: OneRule, *, is_fine: bool) -> None:
 
 
 def others_have_touched_the_pod(world: OneRule, *, is_fine: bool) -> None:
-    counts(world, 2)
+    if not is_fine:
+        world.is_touched()
+    one = shown(world.starts(), restartCount=2)
+    world.shows(phase="Running", containerStatuses=[one])
     if is_fine:
         world.is_touched()
+    counts(world, 1)
+
+
+def nobody_wanted_what_it_counts(world: OneRule, *, is_fine: bool) -> None:
+    counts(world, 2)
+    if is_fine:
+        world.unwants()
+    world.kills_agent()
     counts(world, 1)
 
 
@@ -175,11 +196,12 @@ def the_next_agent_has_listed_nothing(world: OneRule, *, is_fine: bool) -> None:
 STORIES: Final[Stories] = {
     (NeverBack, "a-1 was "): (
         *(a_final_phase_stays, others_removed_what_a_sigkill_made_forgotten),
+        others_removed_it_after_it_began,
         *(nobody_wanted_it_before_a_sigkill, the_disk_had_refused_to_record_it),
         *(a_refusal_was_not_told_yet, the_agent_that_refused_it_is_gone),
     ),
     (NeverBack, "main of a-1 had 2 restarts, now 1"): (
-        *(restarts_are_counted_up, others_have_touched_the_pod),
+        *(restarts_are_counted_up, others_have_touched_the_pod, nobody_wanted_what_it_counts),
     ),
     (AddressStays, "a-1 shows no address any more"): (
         *(an_address_stays, it_was_shown_by_an_agent_before, nobody_wants_the_pod),

@@ -32,6 +32,8 @@ def the_next_has_another_number(world: OneRule, *, is_fine: bool) -> None:
 
 
 def others_have_removed_the_last(world: OneRule, *, is_fine: bool) -> None:
+    if not is_fine:
+        world.is_touched()
     world.runs(1.0)
     if is_fine:
         world.is_touched()
@@ -150,6 +152,8 @@ def the_image_is_another(world: OneRule, *, is_fine: bool) -> None:
 
 def others_have_touched_the_pod(world: OneRule, *, is_fine: bool) -> None:
     world.wants(restartPolicy="Never")
+    if not is_fine:
+        world.is_touched()
     world.runs(1.0)
     if is_fine:
         world.is_touched()
@@ -215,11 +219,24 @@ def the_agent_was_killed(world: OneRule, *, is_fine: bool) -> None:
     restarts(world, 0.0)
 
 
-def others_have_ended_something(world: OneRule, *, is_fine: bool) -> None:
+def others_touched_what_ended_before(world: OneRule, *, is_fine: bool) -> None:
     world.runs(1.0)
     if is_fine:
         world.is_touched()
     restarts(world, 0.0)
+
+
+def what_began_since_counts_alone(world: OneRule, *, is_fine: bool) -> None:
+    world.runs(1.0)
+    world.is_touched()
+    restarts(world, 0.0, 10.0 if is_fine else 9.0)
+
+
+def what_ended_before_may_count(world: OneRule, *, is_fine: bool) -> None:
+    world.wishes.longest_pause = 80.0 if is_fine else 70.0
+    world.runs(1.0)
+    world.is_touched()
+    restarts(world, 0.0, 99.0)
 
 
 STORIES: Final[Stories] = {
@@ -246,6 +263,7 @@ STORIES: Final[Stories] = {
         *(none_is_later_than_20_s, there_was_trouble_within_a_minute),
         *(a_start_may_have_failed_that_nobody_saw, ten_minutes_of_running_forgive),
         *(another_image_begins_anew, the_pod_had_this_image_before),
-        *(the_agent_was_killed, others_have_ended_something),
+        *(the_agent_was_killed, others_touched_what_ended_before),
+        *(what_began_since_counts_alone, what_ended_before_may_count),
     ),
 }

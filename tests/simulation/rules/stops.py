@@ -26,9 +26,12 @@ def another_image_is_wanted(world: OneRule, *, is_fine: bool) -> None:
 
 def others_have_touched_the_pod(world: OneRule, *, is_fine: bool) -> None:
     world.wants()
+    if not is_fine:
+        world.is_touched()
+    one = world.starts()
     if is_fine:
         world.is_touched()
-    world.stops(world.starts())
+    world.stops(one)
 
 
 def the_agent_may_not_know_of_an_edit(world: OneRule, *, is_fine: bool) -> None:
@@ -36,6 +39,14 @@ def the_agent_may_not_know_of_an_edit(world: OneRule, *, is_fine: bool) -> None:
     one = world.starts()
     world.wants()
     world.passes(0.9 if is_fine else 1.1)
+    world.stops(one)
+
+
+def it_began_before_the_edit(world: OneRule, *, is_fine: bool) -> None:
+    world.wants()
+    one = world.starts(started_at=world.now + (0.0 if is_fine else 0.1))
+    world.wants()
+    world.passes(0.5)
     world.stops(one)
 
 
@@ -134,11 +145,19 @@ def two_seconds_are_left(world: OneRule, *, is_fine: bool) -> None:
     world.stops(world.starts(), 2.0 if is_fine else 1.9)
 
 
+def it_has_no_hook(world: OneRule, *, is_fine: bool) -> None:
+    world.wants(containers=[container() if is_fine else HOOKED])
+    world.stops(world.starts(), 1.0)
+
+
 def others_have_ended_something(world: OneRule, *, is_fine: bool) -> None:
     world.wants(containers=[HOOKED])
+    if not is_fine:
+        world.is_touched()
+    one = world.starts()
     if is_fine:
         world.is_touched()
-    world.stops(world.starts(), 0.0)
+    world.stops(one, 0.0)
 
 
 def the_next_agent_knows_no_hook(world: OneRule, *, is_fine: bool) -> None:
@@ -179,7 +198,7 @@ def the_power_goes(world: OneRule, *, is_fine: bool) -> None:
 STORIES: Final[Stories] = {
     (StopWanted, "is stopped though it is wanted"): (
         *(nobody_wants_the_pod, another_image_is_wanted, others_have_touched_the_pod),
-        *(the_agent_may_not_know_of_an_edit, a_source_cannot_be_read),
+        *(the_agent_may_not_know_of_an_edit, it_began_before_the_edit, a_source_cannot_be_read),
         *(the_hook_was_called_before_it_was_edited_back, a_sidecar_has_nobody_left),
         *(
             its_pod_does_not_always_restart,
@@ -194,7 +213,7 @@ STORIES: Final[Stories] = {
     ),
     (GraceShrinks, "is killed before its grace is over"): (its_grace_is_over,),
     (AfterHook, "s after its hook"): (
-        *(two_seconds_are_left, others_have_ended_something),
+        *(two_seconds_are_left, it_has_no_hook, others_have_ended_something),
         *(the_next_agent_knows_no_hook, the_next_agent_knows_of_the_pod),
     ),
     (OthersStay, "which is nobody's, is"): (it_stays, the_power_goes),
