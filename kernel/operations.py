@@ -326,15 +326,20 @@ class Operations(Generic[P]):
             raise RuntimeError("an operation drives itself")
         in_hand.append(running)
         self._leave(running)
+        is_over, outcome = True, None
         try:
-            yielded = go()
+            outcome = go()
+            is_over = False
         except StopIteration as end:
-            self._end(running, end.value)
+            outcome = end.value
         except Exception as error:  # noqa: BLE001  # one operation; the others go on
-            self._end(running, failure_of(error))
+            outcome = failure_of(error)
+        # Outside of ``except``: the log of a crash shows what is being handled, which has the result.
+        if is_over:
+            self._end(running, outcome)
         else:
             self._refuse_if_over()
-            self._begin_step(running, yielded)
+            self._begin_step(running, outcome)
         in_hand.remove(running)
 
     def _begin_step(self, running: Running[P], yielded: object) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 import pytest
+from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 from typing_extensions import override
 
@@ -38,6 +39,7 @@ from kernel import (
 )
 from kernel.steps import AskStep
 from messages.units import Seconds
+from tests.support.canary import CANARY
 from tests.support.kernel.hand_lanes import HandLanes
 from tests.support.kernel.stage import Stage, stage_for
 
@@ -511,6 +513,23 @@ def test_an_end_may_begin_the_next_and_a_crash_over_it_is_named_for_that_one_alo
     play.stage.advance(1.0)
     assert play.world.lost == [0]
     assert play.world.ends[7] == [[]]
+
+
+def test_the_log_of_a_crash_over_an_end_does_not_show_its_result(play: Play) -> None:
+    def returns_a_secret() -> Operation[str]:
+        yield from delay(Seconds(1.0))
+        return CANARY
+
+    def crashes(_engine: Engine, _purpose: Purpose) -> None:
+        raise RuntimeError("a bug")
+
+    play.world.at_end = crashes
+    play.begin(returns_a_secret())
+    with capture_logs(processors=[format_exc_info]) as logs:
+        play.stage.advance(2.0)
+    shown = [line["exception"] for line in logs if "exception" in line]
+    assert ["a bug" in each for each in shown] == [True]
+    assert CANARY not in repr(logs)
 
 
 def test_one_that_gives_itself_up_is_a_crash(play: Play) -> None:
