@@ -18,7 +18,7 @@ from actors.events.recorder import EVENT_RECORDER
 from actors.logs.keeper import LogKeeper
 from actors.logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
 from actors.node.registrar import NODE_REGISTRAR
-from actors.node.resources import allocatable, capacity, written
+from actors.node.rules import allocatable, capacity, written
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper_parts import POD_KEEPER
 from actors.probes.loop_messages import PROBE_LOOP, ProbeLoopPorts
@@ -45,14 +45,14 @@ from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
 from runtimes.cri.cgroups.opening import open_cgroups
+from runtimes.cri.configs.documents import ConfigNotice
 from runtimes.cri.configs.namespaces import UserIdRanges
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.messages import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
-from runtimes.cri.operations.context import OperationContext
+from runtimes.cri.operations.flow import OperationContext
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from runtimes.cri.runtime_socket import SOCKET_FINDER, RuntimeSocket, SocketFinder  # noqa: F401  # for the table
 from runtimes.cri.wire.grpc_wire import GrpcWire

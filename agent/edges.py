@@ -18,8 +18,7 @@ from typing_extensions import override
 
 from actors.probes.loop_messages import Loop, MakeLoop
 from actors.probes.names import look_up_lanes
-from actors.probes.news import ProbeFact
-from actors.probes.watched import ProbeMemory
+from actors.probes.watched import ProbeFact, ProbeMemory
 from agent.node_view import machine_memory
 from files.watching.inotify import InotifyWatch, KeepWatch
 from kernel import Clock, Lanes, SharedThreads
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from runtimes.cri.wire.transport import Wire
     from runtimes.hollow.core import HollowCore
     from runtimes.hollow.rules import HollowRules
-    from runtimes.lifecycle_hooks.outcomes import HookSockets
+    from runtimes.lifecycle_hooks.messages import HookSockets
     from runtimes.lifecycle_hooks.sockets import LoopSockets
     from runtimes.provider.calls import ProviderCalls, ThreadedCalls
     from runtimes.provider.loading import LoadedProvider
@@ -164,7 +163,7 @@ class ProbeLoops(MakeLoop):
         clock: Clock,
     ) -> Loop:
         from actors.probes.loop import ProbeLoop  # noqa: PLC0415  # with TLS, which few agents need
-        from actors.probes.loop_commands import ProbeEdges  # noqa: PLC0415  # with TLS, which few agents need
+        from actors.probes.loop_messages import ProbeEdges  # noqa: PLC0415  # with TLS, which few agents need
 
         edges = ProbeEdges(clock=clock, tell=tell, user_agent=USER_AGENT, names=self._names)
         return ProbeLoop(memory, edges, ended, self._thread)
@@ -240,7 +239,7 @@ class ProcessEdges:
     @cached_property
     def disk(self) -> Disk:
         """Who does the work on files of pods and of images that may block."""
-        from runtimes.cri.disk_lanes import disk_lanes  # noqa: PLC0415  # of pods in containers alone
+        from runtimes.cri.hands import disk_lanes  # noqa: PLC0415  # of pods in containers alone
 
         return self._closed_at_the_end(disk_lanes())
 

@@ -19,7 +19,7 @@ from actors.logs.reading import LogQuery, LogReading
 from actors.logs.records import log_text
 from actors.pod_manager import POD_MANAGER
 from actors.pods.status_keeper import STATUS_KEEPER
-from actors.probes.orders import PROBE_KEEPER
+from actors.probes.watching import PROBE_KEEPER
 from agent.composition import CONTAINERS, Composition
 from agent.late import cluster
 from agent.objects import object_managers
@@ -39,7 +39,6 @@ from messages.container_runtime import (
 )
 from messages.units import Seconds, Timestamp
 from server.actor import HttpServer
-from server.answers import Unanswered, ask
 from server.backend import EndpointBackend
 from server.control.console import (
     CommandEnded,
@@ -49,6 +48,7 @@ from server.control.console import (
     StillRuns,
     not_started,
 )
+from server.questions import Unanswered, ask
 from settings.agent import effective_configuration
 from settings.version import Releases
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from actors.node.document import default_labels
 from actors.node.machine import MachineFacts
-from actors.node.resources import NodeResources, allocatable
+from actors.node.rules import NodeResources, allocatable
 from actors.pods.node_fit import NodeView
 from messages.units import Seconds
 from settings.agent import Settings

@@ -9,7 +9,7 @@ from functools import partial
 from actors.events.feed_parts import EVENT_FEED
 from actors.events.recorder import EVENT_RECORDER
 from actors.node.machine import MachineFacts
-from actors.node.resources import allocatable, written
+from actors.node.rules import allocatable, written
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import PodKeeper
 from actors.pods.keeper_parts import (
@@ -26,8 +26,7 @@ from actors.pods.status_records import StatusMemory
 from actors.pods.worker.parts import WorkerPorts
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
 from actors.probes.loop_messages import PROBE_LOOP
-from actors.probes.orders import PROBE_KEEPER, PROBERS
-from actors.probes.watching import ProbesToRun
+from actors.probes.watching import PROBE_KEEPER, PROBERS, ProbesToRun
 from actors.volumes.keeper import VolumeKeeper
 from actors.volumes.keeper_parts import VOLUME_KEEPER, VolumeKeeperMemory, VolumeKeeperPorts
 from actors.volumes.making.jobs import VolumeLanes

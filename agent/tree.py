@@ -27,7 +27,7 @@ from actors.pods.status_keeper import STATUS_KEEPER
 from actors.pods.status_records import StatusMemory
 from actors.probes.keeper import ProbeKeeperMemory
 from actors.probes.loop_messages import PROBE_LOOP
-from actors.probes.orders import PROBE_KEEPER, PROBERS
+from actors.probes.watching import PROBE_KEEPER, PROBERS
 from actors.volumes.keeper_parts import VOLUME_KEEPER
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenMemory
 from agent import endpoints, objects, pods, runtimes, sources

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 import aiohttp
 
 from actors.probes.loop import ProbeLoop, ProbeThread
-from actors.probes.loop_commands import ProbeEdges
+from actors.probes.loop_messages import ProbeEdges
 from actors.probes.specs import ProbeSpec
 from actors.probes.watched import ProbeMemory, ProbeTarget
 from kernel import SystemClock

@@ -1,14 +1,20 @@
-"""Reads documents of any shape: an agent of another version may have written them. Pure.
+"""Reads documents of any shape, and how well an agent is. Pure.
 
-A field that is missing, or has another type, reads as empty. So a table has a gap, and no command fails.
+An agent of another version may have written a document. A field that is missing, or has another type, reads
+as empty. So a table has a gap, and no command fails.
+
+A line of a verbose health endpoint is ``[+]name ok`` or ``[-]name failed: why``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from command.failures import no_rows
+from command.tables import BAD, DOUBTFUL
 
 Document: TypeAlias = Mapping[str, Any]
 
@@ -78,3 +84,31 @@ def rows_of(document: Document, name: str, path: str) -> list[Document]:
     if not isinstance(found, list) or len(rows) != len(found):
         raise no_rows(name, path)
     return rows
+
+
+_LINE: Final = re.compile(r"\[(?P<sign>[+-])\](?P<name>\S+) (?:ok|failed)(?:: (?P<text>.*))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckLine:
+    """One check of the agent."""
+
+    name: str
+    is_well: bool
+    text: str = ""
+
+
+def check_lines(body: str) -> Iterator[CheckLine]:
+    """Yield the checks in ``body``. Other lines are passed over."""
+    for line in body.splitlines():
+        if found := _LINE.fullmatch(line):
+            yield CheckLine(
+                name=found["name"], is_well=found["sign"] == "+", text=found["text"] or ""
+            )
+
+
+def runtime_style(runtime: Document) -> str:
+    """Return the style of the line about what runs the pods. That hollow pods do not run is to be seen."""
+    if not flag(runtime, "ok"):
+        return BAD
+    return DOUBTFUL if text(runtime, "kind") == "hollow" else ""

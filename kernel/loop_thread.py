@@ -1,4 +1,8 @@
-"""An event loop on a thread of its own, beside the actors. Imported where it is used: asyncio takes 10 MB."""
+"""An event loop on a thread of its own, beside the actors, and tasks on one that are cancelled.
+
+Imported where it is used: asyncio takes 10 MB. Some libraries that bring their own event loop return their
+result although the task that awaits them was cancelled: the task itself is asked.
+"""
 
 from __future__ import annotations
 
@@ -101,3 +105,15 @@ def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
         task.cancel()
     if tasks:
         loop.run_until_complete(asyncio.wait(tasks, timeout=ENDS_WITHIN))
+
+
+def raise_if_cancelled() -> None:
+    """Raise ``CancelledError`` if the current task was cancelled.
+
+    Call it after each ``await`` of a library that can lose a cancellation. pyreqwest does: when the
+    cancellation and the result come at the same time, it returns the result (11 of 105 times on a busy
+    machine). Without this call the task would go on although nobody waits for it.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

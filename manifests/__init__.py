@@ -6,6 +6,6 @@ for Secrets and ConfigMaps from files. Their stages: ``reading`` (bytes to a doc
 ``validation`` (what the API server would refuse), ``references`` (what a pod needs). ``verdicts``: what
 people are told of each file.
 
-The forms of single values: ``durations``, ``names``, ``quantities``, ``times``, ``versions``,
-``change_hooks``. What rules are written with: ``places``, ``findings``, ``refusals``, ``texts``.
+The forms of single values: ``names``, ``quantities``, ``times``, ``versions``, ``change_hooks``. What rules
+are written with: ``findings``, ``refusals``, ``texts``.
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from messages.pods import Pod, PodUid, SourceName
+from messages.pods import FullName, Pod, PodUid, SourceName
 from messages.port import Port
 from messages.units import Timestamp
 
@@ -165,3 +165,24 @@ class VerdictsMayDiffer:
 
 SourceMessage: TypeAlias = ListPods | Rescan | PodsJudged | MirrorsJudged | DescribeSource
 """What every source hears from other actors. Each has messages of its own beside these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeMirrors:
+    """Asks for the state of the mirrors. Answered by one ``MirrorsDescribed``."""
+
+    reply_to: Port[MirrorsDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorsDescribed:
+    """The state of the mirrors."""
+
+    wanted: int
+    """How many static pods should have a mirror."""
+    present: int
+    """How many of these have the right one."""
+    troubles: Mapping[FullName, str]
+    """Why there is no right mirror, by name of the pod, for those that were refused or wait."""
+    create_errors: Mapping[str, int]
+    """Refusals since the process began, by reason."""

@@ -23,9 +23,8 @@ from messages.releases import ReleaseState
 from messages.sources import DescribeSource, SourceDescribed
 from messages.units import Seconds
 from server import questions
-from server.answers import ClusterState, Unanswered, ask, or_unanswered
 from server.limits import ConnectionLimits
-from server.questions import Question
+from server.questions import ClusterState, Question, Unanswered, ask, or_unanswered
 
 A = TypeVar("A")
 

@@ -9,11 +9,11 @@ from prometheus_client.core import Metric
 
 from messages.event_feed import FeedDescribed
 from messages.events import EventsDescribed
-from messages.mirrors import MirrorsDescribed
 from messages.objects import ObjectsDescribed
+from messages.sources import MirrorsDescribed
 from messages.watches import WatchesDescribed
-from server.answers import ClusterState, Unanswered
 from server.families import counter, gauge
+from server.questions import ClusterState, Unanswered
 
 
 def cluster_metrics(state: ClusterState) -> Iterable[Metric]:

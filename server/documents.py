@@ -10,7 +10,7 @@ from kernel import ActorDescription
 from manifests.times import rfc3339_milli
 from messages.releases import ReleaseState
 from messages.sources import ManifestVerdict, SourceDescribed
-from server.answers import Unanswered
+from server.questions import Unanswered
 from server.verdicts import manifest
 
 Choice = Callable[[ManifestVerdict], bool]

@@ -24,11 +24,9 @@ from messages.statuses import PodStatus, StatusesDescribed
 from messages.tokens import TokensDescribed
 from messages.volumes import VolumesDescribed
 from server import documents, metrics, questions
-from server.answers import Unanswered, answered
 from server.backend import EndpointBackend
-from server.control.console import ContainerConsole
+from server.control.console import ContainerConsole, allowed_users, only_users
 from server.control.pages import ControlPages
-from server.control.peers import allowed_users, only_users
 from server.event_streams import EventStreams
 from server.health_pages import HealthPages
 from server.hosts import only_for
@@ -45,9 +43,9 @@ from server.object_pages import volumez, watchz
 from server.pod_metrics import RunningState
 from server.pod_pages import PodsAsked, pod_list, running_pods
 from server.probe_pages import ProbeState, probe_exposition, probez
+from server.questions import Unanswered, answered
 from server.serving import EXEMPT
-from server.ui.files import wants_page
-from server.ui.pages import UiPages
+from server.ui.pages import UiPages, wants_page
 from server.verdicts import choice_of
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

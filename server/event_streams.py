@@ -24,9 +24,9 @@ from messages.event_feed import DetachReader, EventPieces, FeedTelling, comment
 from messages.port import Port
 from messages.units import Seconds
 from server import questions
-from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.json_answers import NO
+from server.questions import Unanswered
 
 MOST_WAITING: Final = 4 * 2**20
 """Bytes, about 20,000 events: as many may come at once when all of a large node changes. A reader with more

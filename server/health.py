@@ -23,7 +23,7 @@ from messages.sources import SourceDescribed
 from messages.statuses import StatusesDescribed
 from messages.units import Seconds, Timestamp
 from messages.watches import WatchDescribed
-from server.answers import ClusterState, Unanswered
+from server.questions import ClusterState, Unanswered
 
 HOLLOW = "hollow"
 PRETENDS = "hollow: nothing really runs"

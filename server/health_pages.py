@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from server import health, questions
-from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.health import HealthCheck
 from server.hosts import gets_details, wants_details
+from server.questions import Unanswered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,10 +25,10 @@ from messages.pods import Pod
 from messages.releases import ReleaseState
 from messages.sources import SourceDescribed, Verdict
 from messages.statuses import StatusesDescribed
-from server.answers import ClusterState, Unanswered
 from server.cluster_metrics import cluster_metrics, feed_metrics, object_metrics
 from server.families import counter, gauge
 from server.pod_metrics import RunningState, is_active, pod_metrics
+from server.questions import ClusterState, Unanswered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

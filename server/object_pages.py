@@ -10,7 +10,7 @@ from messages.objects import ObjectDescribed, ObjectsDescribed, Origin
 from messages.units import Seconds, Timestamp
 from messages.volumes import VolumeDescribed, VolumesDescribed
 from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
-from server.answers import Unanswered
+from server.questions import Unanswered
 from stores.objects.paths import object_target
 
 PIECE: Final = 250

@@ -14,9 +14,9 @@ from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
 from messages.units import Timestamp
 from server import questions
-from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.pod_stories import objects_of, old_variables, pod_story, used_objects, verdicts_on
+from server.questions import Unanswered
 from server.reasons.judging import reasons
 from server.reasons.known import PodCase
 

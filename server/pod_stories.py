@@ -15,7 +15,7 @@ from messages.pods import Pod, SourceName
 from messages.sources import SourceDescribed, Verdict
 from messages.statuses import PodStatus
 from messages.volumes import VolumesDescribed
-from server.answers import Unanswered
+from server.questions import Unanswered
 from server.verdicts import manifest
 
 

@@ -1,4 +1,4 @@
-"""What the endpoints ask actors.
+"""What the endpoints ask actors, their answers or why there is none, and all that deals with the API server.
 
 The row of an actor in ``agent/tree.py`` names the questions that it answers. So the server knows actors by
 their messages alone.
@@ -6,10 +6,20 @@ their messages alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from aiohttp import web
+
+from kernel import (
+    ActorCrashedError,
+    ActorDeadError,
+    ActorSystem,
+    AskTimeoutError,
+    Port,
+    asking,
+)
 from messages.api import CallsDescribed, DescribeCalls
 from messages.change_hooks import ChangeHooksDescribed, DescribeChangeHooks
 from messages.container_logs import ContainerLogsDescribed, DescribeContainerLogs
@@ -30,15 +40,65 @@ from messages.events import (
     PastEventsDescribed,
     PodEventsDescribed,
 )
-from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.pod_lives import DescribePodLives, PodLivesDescribed
 from messages.pod_manager import DescribePod, DescribePods, PodDescribed, PodsDescribed
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.probing import AnswersDescribed, DescribeAnswers, DescribeProbes, ProbesDescribed
+from messages.sources import DescribeMirrors, MirrorsDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
 from messages.tokens import DescribeTokens, TokensDescribed
+from messages.units import Seconds
 from messages.volumes import DescribeVolumes, VolumesDescribed
 from messages.watches import DescribeWatches, WatchesDescribed
+
+A = TypeVar("A")
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """An actor that was asked did not answer in time."""
+
+    name: str
+    reason: str
+
+
+async def or_unanswered(name: str, answer: Awaitable[A]) -> A | Unanswered:
+    """Return the answer of the actor called ``name``, or why there is none. Never raises for that."""
+    try:
+        return await answer
+    except (AskTimeoutError, ActorDeadError, ActorCrashedError) as error:
+        return Unanswered(name=name, reason=str(error))
+
+
+async def ask(
+    name: str,
+    system: ActorSystem,
+    port: Port[M],
+    question: Callable[[Port[A]], M],
+    within: Seconds,
+) -> A | Unanswered:
+    """Return the answer of the actor called ``name`` at ``port``, or why there is none in time."""
+    return await or_unanswered(name, asking.ask(system, port, question, within))
+
+
+def answered(answer: A | Unanswered) -> A:
+    """Return an answer. Raises HTTPServiceUnavailable if there is none."""
+    if isinstance(answer, Unanswered):
+        raise web.HTTPServiceUnavailable(text=f"{answer.name}: {answer.reason}")
+    return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """The answers of the actors that deal with the API server."""
+
+    calls: CallsDescribed | Unanswered
+    watches: WatchesDescribed | Unanswered
+    """Only the watches that fail."""
+    mirrors: MirrorsDescribed | Unanswered
+    events: EventsDescribed | Unanswered
+
 
 A_co = TypeVar("A_co", covariant=True)
 

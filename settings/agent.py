@@ -17,7 +17,7 @@ from manifests.taints import check_taints
 from messages.pods import JsonObject
 from messages.units import Seconds
 from settings.addresses import is_loopback, masked_headers, masked_url, web_url
-from settings.checks import between, checked_node_name
+from settings.checks import between, check_labels, checked_node_name
 from settings.cluster import ClusterSettings
 from settings.errors import UsageError
 from settings.kinds import (
@@ -35,7 +35,6 @@ from settings.kinds import (
     TAINTS,
     TEXT,
 )
-from settings.node_labels import check_labels
 from settings.resources import ResourceSettings
 from settings.rows import Section, ToldValues, row
 from settings.runtime import HOLLOW_TAINT, LABEL_VALUES, RUNTIME_LABEL, RuntimeSettings

@@ -26,11 +26,11 @@ from actors.events.feed_parts import (
     FeedPorts,
     FeedReader,
     FeedSubscriptions,
+    StatePart,
     objects_part,
     verdicts_part,
 )
 from actors.events.feed_readers import FeedReaders
-from actors.events.ring import StatePart
 from kernel import PooledActor, Port
 from messages.event_feed import (
     ActorIs,

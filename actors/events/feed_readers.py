@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from actors.events.feed_parts import FeedMemory, FeedReader, names_of
+from actors.events.feed_parts import FeedMemory, FeedReader, KeptEvent, StatePart, names_of, with_id
 from actors.events.lines import (
     missed,
     state_begins,
@@ -13,7 +13,6 @@ from actors.events.lines import (
     state_resumes,
     troubles_of,
 )
-from actors.events.ring import KeptEvent, StatePart, with_id
 from messages.event_feed import EventChunk, EventPieces, FeedTelling
 from messages.port import Port
 from messages.units import Seconds

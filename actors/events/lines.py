@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
-from actors.events.ring import KeptEvent
+from actors.events.feed_parts import KeptEvent
 from messages.changes import PodChange
 from messages.event_feed import ActorIs
 from messages.events import EventNoted, PostEvent

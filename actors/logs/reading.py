@@ -13,11 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from actors.logs.cri_lines import ALL_STREAMS, LogPart, LogStream
 from actors.logs.directories import LogDirectory
 from actors.logs.layout import GZIP, rotated_names
 from actors.logs.open_files import OpenLogFile
-from actors.logs.records import LogRecord, RecordAssembler
+from actors.logs.records import ALL_STREAMS, LogPart, LogRecord, LogStream, RecordAssembler
 from messages.units import Timestamp
 
 _NANO: Final = 10**9

@@ -39,11 +39,10 @@ from actors.mirrors.verdicts import REFERENCES, MirrorVerdicts
 from kernel import Key, OperationsMemory, PooledActor, Port
 from messages.api import ApiFailure, ApiRequest, CallApi
 from messages.events import PostEvent
-from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pods import API, FullName, JsonObject, PodUid, SourceName
-from messages.sources import MirrorsJudged
+from messages.sources import DescribeMirrors, MirrorsDescribed, MirrorsJudged
 from messages.units import Seconds, Timestamp
 
 MirrorKeeperMessage: TypeAlias = PodFact | NodeFact | DescribeMirrors

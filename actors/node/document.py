@@ -14,8 +14,7 @@ from actors.node.conditions import (
     conditions_differ,
 )
 from actors.node.machine import MachineFacts
-from actors.node.resources import HUGEPAGES, allocatable, capacity, written
-from actors.node.rules import NodeRules
+from actors.node.rules import HUGEPAGES, NodeRules, allocatable, capacity, written
 from manifests.names import label_value
 from manifests.quantities import amount, is_quantity
 from manifests.requests import STORAGE, is_extended

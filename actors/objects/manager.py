@@ -18,7 +18,6 @@ import structlog
 from typing_extensions import override
 
 from actors.objects.api_holders import ApiHolders, HolderFactory
-from actors.objects.changes import ObjectChanges
 from actors.objects.holders import (
     NO_API_SERVER,
     NO_FILES,
@@ -28,6 +27,7 @@ from actors.objects.holders import (
 )
 from actors.objects.manager_parts import (
     FollowersAre,
+    ObjectChanges,
     ObjectManagerMemory,
     ObjectManagerOwnMessage,
     ObjectManagerPorts,

@@ -1,24 +1,33 @@
-"""What a manager of objects hears, whom it talks to, and what outlives it."""
+"""What a manager of objects hears, whom it talks to, what outlives it, and how it tells what has changed."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from random import Random
 from typing import TypeAlias
 
 from actors.objects.api_holders import ApiHoldersMemory
 from actors.objects.holders import LocalHolderMemory, ManagedObjects
-from actors.objects.notices import NoticeMemory, SayDue
+from actors.objects.notices import NoticeMemory, ObjectNotices, SayDue
 from kernel import DynamicMessage, Key, KeyFollowed, Port
 from messages.events import PostEvent
 from messages.holders import HolderFact, HolderIs, LocalHolderFact, LocalHolderMessage
 from messages.node import FollowNode, NodeFact
-from messages.objects import Change, ChangeAction, ObjectFact, ObjectId, ObjectManagerMessage
+from messages.objects import (
+    Change,
+    ChangeAction,
+    ChangeMissed,
+    ObjectFact,
+    ObjectId,
+    ObjectManagerMessage,
+)
 from messages.pod_manager import PodFact, Subscribe
 from messages.units import Seconds
-from stores.objects.followers import FollowerMemory
+from stores.objects.changes import decisions
+from stores.objects.followers import FollowerMemory, ObjectFollowers, hears
 from stores.objects.node_ttl import DEFAULT_TTL
-from stores.objects.reference_index import ReferenceMemory
+from stores.objects.reference_index import ReferenceIndex, ReferenceMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +107,55 @@ class ObjectManagerMemory:
     """How often followers have asked for a fresh value."""
     time_to_live: Seconds = DEFAULT_TTL
     """How long fetched objects count as current, by the annotation of the Node."""
+
+
+class ObjectChanges:
+    """Tells changes, and counts them."""
+
+    def __init__(
+        self,
+        references: ReferenceIndex,
+        followers: ObjectFollowers,
+        notices: ObjectNotices,
+        memory: ObjectManagerMemory,
+        chance: Random,
+    ) -> None:
+        self._references = references
+        self._followers = followers
+        self._notices = notices
+        self._memory = memory
+        self._chance = chance
+
+    def tell(self, news: HolderIs, *, was_known: bool = True) -> None:
+        """Tell the change in ``news``, if there is one that concerns anybody."""
+        changed = news.changed
+        if changed is None:
+            return
+        is_referenced = changed.object in self._references.objects()
+        followers = self._followers.get(changed.object, is_referenced=is_referenced)
+        if not is_referenced and not followers:
+            return
+        pods = self._references.hooked_pods(changed.object, news.concerns)
+        decided = tuple(decisions(changed, pods, self._chance))
+        self._memory.changes[changed.change] += 1
+        self._memory.decisions.update(decision.action for decision in decided)
+        if is_referenced and (was_known or changed.change is not Change.ADDED):
+            self._notices.note_change(changed, decided)
+        facts: tuple[ObjectFact, ...] = (changed, *decided)
+        for follower, pod in followers.items():
+            for fact in facts if pod is None else reversed(facts):
+                if hears(pod, fact):
+                    follower.tell(fact)
+
+    def tell_missed(self, missed: ChangeMissed) -> None:
+        """Tell what a pod wants done about a change that nobody heard of, for this pod alone."""
+        changed, pod = missed.changed, self._references.get(missed.pod)
+        if pod is None or changed.object not in pod.references:
+            return
+        decided = tuple(decisions(changed, (pod,), self._chance))
+        self._memory.decisions.update(decision.action for decision in decided)
+        self._notices.note_change(changed, decided)
+        for follower, about in self._followers.get(changed.object, is_referenced=True).items():
+            for decision in decided:
+                if hears(about, decision):
+                    follower.tell(decision)

@@ -5,7 +5,7 @@ tells it what is wished. The worker asks for objects, volumes and probes, tells 
 run, hears what runs, and tells ``StatusKeeper``, which writes the status at the API server.
 
 - ``keeper`` keeps all pods of this node: ``pod_workers`` decides over ``pod_workers_state`` by
-  ``pod_workers_steps``, with ``admission``, ``node_fit`` and ``preemption``; ``keeper_work`` and ``launcher``
+  ``pod_workers_steps``, with ``admission`` and ``node_fit``; ``keeper_work`` and ``launcher``
   carry that out, and ``times`` counts how long it takes.
 - ``worker`` carries one pod through its life, as ``lifecycle`` has it; ``orders`` is what it and the keeper
   tell each other.

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from actors.pods.node_fit import (
+    Candidate,
     NodeView,
     affinity_misfit,
+    is_ever_preemptable,
     os_misfit,
     predicate_failure,
     size_misfit,
     taint_misfit,
+    victims,
 )
-from actors.pods.preemption import Candidate, is_ever_preemptable, victims
 from manifests.qos import is_critical
 from manifests.requests import (
     ANY_ADDRESS,
@@ -78,7 +80,7 @@ class Preempt:
 
     Whoever stops these says ``vacate`` of each and ``take`` of the pod, both at once, so that nobody else is
     promised the same room. The pod starts when all of them were released. What the victims' status and event
-    say is ``preemption.PREEMPTED``.
+    say is ``node_fit.PREEMPTED``.
     """
 
     victims: tuple[PodUid, ...]

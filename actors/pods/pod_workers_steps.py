@@ -17,7 +17,7 @@ from actors.pods.admission import (
     Rejected,
 )
 from actors.pods.lifecycle import shorter
-from actors.pods.node_fit import NODE_AFFINITY
+from actors.pods.node_fit import NODE_AFFINITY, PREEMPTED
 from actors.pods.pod_workers_state import (
     AnswerKiller,
     ForgetStatus,
@@ -29,7 +29,6 @@ from actors.pods.pod_workers_state import (
     TellRefusal,
     TellWish,
 )
-from actors.pods.preemption import PREEMPTED
 from actors.pods.records import KeptPod
 from manifests.requests import ContainerResources, resources_of, with_resources
 from messages.pod_lives import KillPod

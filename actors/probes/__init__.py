@@ -7,12 +7,11 @@ alone, and the keeper tells the worker what its probes say. For hollow pods the 
 place of the loop.
 
 - ``watching`` is the seam between who wants probes carried out and who does it.
-- ``specs`` is what a pod's document says of a probe, ``thresholds`` what its answers come to.
+- ``specs`` is what a pod's document says of a probe, and what its answers come to by that.
 - ``exchanges`` and ``grpc_exchanges`` are what is said over a connection: pure, and without sockets. They
-  are made of ``http_requests`` and ``http_answers``, and of ``http2_frames`` and the heads of ``hpack``.
+  are made of ``http_messages``, and of ``http2_frames`` and the heads of ``hpack``.
 - ``connections`` is one attempt over a socket, ``attempts`` all of them; ``names`` looks host names up.
 - ``tick_queue`` says what is due when, ``watched`` is what is kept of each probe, and what an answer changes
   in it. ``command_turns`` says whose command may run.
-- ``engine`` is one turn of the loop, ``loop`` its thread, ``loop_commands`` what it is told and ``news``
-  what it tells.
+- ``engine`` is one turn of the loop, ``loop`` its thread, ``loop_messages`` what both are told.
 """

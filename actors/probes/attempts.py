@@ -6,6 +6,7 @@ outcome.
 
 from __future__ import annotations
 
+import os
 import select
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,15 +23,38 @@ from actors.probes.connections import (
     Progress,
     UnreachableTarget,
 )
-from actors.probes.event_fd import EventFd
 from actors.probes.exchanges import HttpExchange, LeadsTo, ProbeExchange
-from actors.probes.http_requests import HttpPage, UnusableLocationError, led_to
+from actors.probes.http_messages import HttpPage, UnusableLocationError, led_to
 from actors.probes.names import HostAddresses, HostNames
 from actors.probes.preparing import PreparedProbe, address_of, exchange_of, family_of
 from actors.probes.tick_queue import TickQueue
 from actors.probes.watched import WatchedProbe
 from messages.probing import ProbeOutcome, ProbeResult
 from messages.units import Seconds
+
+
+class EventFd:
+    """A descriptor that becomes readable by a signal. Its number stays taken while anybody has it.
+
+    So a thread that signals late, when the loop is gone, never writes to what got the same number since.
+    """
+
+    __slots__ = ("fd",)
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def signal(self) -> None:
+        """Make it readable. May be called from any thread."""
+        os.eventfd_write(self.fd, 1)
+
+    def clear(self) -> None:
+        """Make it wait for the next signal. Only called when it is readable."""
+        os.eventfd_read(self.fd)
+
+    def __del__(self) -> None:
+        os.close(self.fd)
+
 
 MOST_REDIRECTS: Final = 10
 MOST_EVENTS: Final = 4_096

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, NamedTuple
 
-from actors.probes.news import ExecIsDue
+from actors.probes.watched import ExecIsDue
 from messages.probing import CommandsWaiting, ProbeKey
 from messages.units import Seconds
 

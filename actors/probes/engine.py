@@ -12,15 +12,13 @@ from typing import Final, assert_never
 
 import structlog
 
-from actors.probes.attempts import Attempts
-from actors.probes.event_fd import EventFd
-from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
+from actors.probes.attempts import Attempts, EventFd
+from actors.probes.loop_messages import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
 from actors.probes.names import HostNames
-from actors.probes.news import ExecIsDue, ProbeFact
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe, prepare
-from actors.probes.thresholds import begin
+from actors.probes.specs import begin
 from actors.probes.tick_queue import TICK, TickQueue, TickRoom, first_due, next_due
-from actors.probes.watched import LATE_AFTER, ProbeMemory, WatchedProbe, count
+from actors.probes.watched import LATE_AFTER, ExecIsDue, ProbeFact, ProbeMemory, WatchedProbe, count
 from manifests.handlers import ExecAction
 from messages.probing import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Instant, Seconds

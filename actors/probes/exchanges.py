@@ -7,8 +7,13 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from typing_extensions import override
 
-from actors.probes.http_answers import REDIRECTS, HttpAnswerError, HttpAnswerReader
-from actors.probes.http_requests import HttpPage, request_of
+from actors.probes.http_messages import (
+    REDIRECTS,
+    HttpAnswerError,
+    HttpAnswerReader,
+    HttpPage,
+    request_of,
+)
 from manifests.times import format_duration
 from messages.probing import ProbeOutcome, ProbeResult
 from messages.units import Seconds

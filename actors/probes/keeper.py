@@ -9,16 +9,20 @@ from typing import Final, assert_never
 
 from typing_extensions import override
 
-from actors.probes.orders import (
+from actors.probes.pod_probes import PodProbes
+from actors.probes.prober import Prober, ProberMemory, ProberPorts
+from actors.probes.watching import (
+    DropProbe,
+    FollowProbes,
+    OnlyProbes,
     ProbeKeeperMessage,
     ProberIsUp,
     ProberSays,
+    ProbesBegan,
+    ProbesToRun,
     ProbeWanted,
     prober_key,
 )
-from actors.probes.pod_probes import PodProbes
-from actors.probes.prober import Prober, ProberMemory, ProberPorts
-from actors.probes.watching import DropProbe, FollowProbes, OnlyProbes, ProbesBegan, ProbesToRun
 from kernel import Address, DynamicMessage, PooledActor, Port, StartChild, StopChild, isolated
 from messages.events import PostEvent
 from messages.pods import PodUid

@@ -13,9 +13,9 @@ from typing import Protocol
 import structlog
 from typing_extensions import override
 
+from actors.probes.attempts import EventFd
 from actors.probes.engine import ProbeEngine
-from actors.probes.event_fd import EventFd
-from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
+from actors.probes.loop_messages import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
 from actors.probes.specs import ProbeSpec
 from actors.probes.watched import Lateness, ProbeFigures, ProbeMemory, ProbeTarget
 from messages.probing import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult

@@ -22,10 +22,9 @@ from actors.probes.loop_messages import (
     ProbeLoopMessage,
     ProbeLoopPorts,
 )
-from actors.probes.news import ExecIsDue, ProbeFact, ProbeNews
+from actors.probes.specs import begin
 from actors.probes.texts import added, cannot_run, in_public, outcome_of_command
-from actors.probes.thresholds import begin
-from actors.probes.watched import DURATION_BOUNDS
+from actors.probes.watched import DURATION_BOUNDS, ExecIsDue, ProbeFact, ProbeNews
 from actors.probes.watching import (
     DropProbe,
     FollowProbes,

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from actors.probes.orders import ProbeOrder
-from actors.probes.specs import ProbeSpec, probe_of
-from actors.probes.thresholds import initial_result
-from actors.probes.watching import ProbeTarget
+from actors.probes.specs import ProbeSpec, initial_result, probe_of
+from actors.probes.watching import ProbeOrder, ProbeTarget
 from messages.pod_runtime import ProbeVerdict
 from messages.pods import Pod
 from messages.probing import (

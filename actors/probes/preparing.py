@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, assert_never
 
 from actors.probes.connections import SocketAddress
 from actors.probes.exchanges import HttpExchange, ProbeExchange, TcpExchange
-from actors.probes.http_requests import HttpPage, page_of, request_of
+from actors.probes.http_messages import HttpPage, page_of, request_of
 from actors.probes.specs import GrpcAction, ProbeSpec
 from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.units import Seconds

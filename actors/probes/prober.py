@@ -9,14 +9,18 @@ from typing import Final, NamedTuple, assert_never
 import structlog
 from typing_extensions import override
 
-from actors.probes.orders import (
+from actors.probes.specs import initial_result
+from actors.probes.watching import (
+    ProbeIs,
+    ProbeRemark,
     ProberIsUp,
     ProberMessage,
     ProberSays,
+    ProbesToRun,
     ProbeWanted,
+    RestProbe,
+    RunProbe,
 )
-from actors.probes.thresholds import initial_result
-from actors.probes.watching import ProbeIs, ProbeRemark, ProbesToRun, RestProbe, RunProbe
 from kernel import PooledActor, Port
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import JsonObject, Pod

@@ -1,20 +1,58 @@
-"""What is kept of each probe, and what an answer changes in that. Pure, but for the record itself.
+"""What is kept of each probe, what an answer changes in that, and what is told of it.
 
-It outlives the loop, so that a new one goes on where the last one ended.
+It outlives the loop, so that a new one goes on where the last one ended. Pure, but for the record itself.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from actors.probes.news import ProbeNews
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe
-from actors.probes.specs import ProbeSpec
-from actors.probes.thresholds import Count, counted
+from actors.probes.specs import Count, ProbeSpec, counted
 from messages.probing import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Instant, Seconds, Timestamp
+
+
+class ProbeNews(NamedTuple):
+    """What counts for a probe has changed, or something went wrong that people should know of."""
+
+    key: ProbeKey
+    container_id: str
+    """The instance of the container that it is about."""
+    result: ProbeResult
+    """What counts now."""
+    is_change: bool
+    """Whether something else counted before. If not, this is only said for people."""
+    outcome: ProbeOutcome
+    """The last answer."""
+    in_a_row: int
+    """How many of the last answers were alike."""
+    times: int
+    """How many answers since the last news were no success, with this one."""
+    at: Timestamp
+    """When the answer came."""
+
+
+class ExecIsDue(NamedTuple):
+    """A command is to be run in a container. ``ProbeLoop.note`` takes how it ended, once.
+
+    Until then nothing more is due for this probe. It may be told again with the same ``run``: whoever carries
+    that out already does nothing.
+    """
+
+    key: ProbeKey
+    container_id: str
+    command: tuple[str, ...]
+    timeout: Seconds
+    """From when the command begins. One that takes longer has failed."""
+    run: int
+    """Tells this run from all others."""
+
+
+ProbeFact: TypeAlias = ProbeNews | ExecIsDue
+
 
 DURATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds in seconds of the buckets that durations are counted in, as a kubelet has them."""

@@ -27,8 +27,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from actors.volumes.content.files import Payload, VolumeFile
 from actors.volumes.opened import is_directory, opened, read_file, remove_all, write_file
-from actors.volumes.payload import Payload, VolumeFile
 from manifests.texts import printable
 from messages.units import Seconds, Timestamp
 

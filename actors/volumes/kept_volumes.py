@@ -16,10 +16,10 @@ from actors.volumes.making.forms import (
     RefusedForm,
     VolumeForm,
     form_of,
+    is_path_part,
     shows_pod,
 )
 from actors.volumes.making.jobs import VolumeJob
-from actors.volumes.making.layout import is_path_part
 from actors.volumes.making.maker import ShownDirectory
 from messages.objects import ObjectId
 from messages.pods import JsonObject, Pod, PodUid

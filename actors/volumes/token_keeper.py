@@ -1,7 +1,7 @@
 """TokenKeeper: has the API server issue the tokens that volumes show, and renews them in time.
 
-``token_schedule`` decides when, ``token_requests`` says what is asked and what an answer means, and
-``token_records`` has what is known of each pod. This file is the actor around them.
+``tokens`` decides when, and says what is asked and what an answer means; ``token_records`` has what is known
+of each pod. This file is the actor around them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from typing_extensions import override
 
 from actors.api_calls import ApiOutage, api_call, is_outage, pause
 from actors.volumes.token_records import PodTokens, TokenQueue, TokenRecord, counted
-from actors.volumes.token_requests import NO_TOKEN, token_issued, token_request
-from actors.volumes.token_schedule import (
+from actors.volumes.tokens import (
+    NO_TOKEN,
     RETRY_BACKOFF,
     TokenAlarms,
     TokenAsking,
     WaitFor,
     expires_in,
+    token_issued,
+    token_request,
 )
 from kernel import Key, OperationsMemory, PooledActor
 from messages.api import ApiFailure, CallApi

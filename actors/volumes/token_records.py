@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from actors.volumes.token_requests import TokenAsk, account_of, ask_of, no_tokens
-from actors.volumes.token_schedule import (
+from actors.volumes.tokens import (
     IssuedToken,
+    TokenAsk,
     TokenSituation,
     TokenStep,
+    account_of,
+    ask_of,
     next_token_step,
+    no_tokens,
     shown_token,
 )
 from messages.pods import Pod, PodUid

@@ -12,11 +12,21 @@ import click
 
 from command.agent_api import AgentApi
 from command.failures import NOT_WELL, OK, StrangeAnswerError
-from command.health_checks import CheckLine, check_lines, runtime_style
 from command.options import output_option, server_option
 from command.pod_words import is_well, pod_name, reasons
 from command.pod_words import state as pod_state
-from command.reading import Document, count, flag, part, parts, rows_of, text
+from command.reading import (
+    CheckLine,
+    Document,
+    check_lines,
+    count,
+    flag,
+    part,
+    parts,
+    rows_of,
+    runtime_style,
+    text,
+)
 from command.selecting import pods_path
 from command.subcommands.sources import is_troubled, troubles_of, verdict_counts
 from command.tables import BAD, DOUBTFUL, GOOD

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from command.tables import FAINT, tone
-from command.top.agent_lines import agent_lines
 from command.top.details import detail_lines
 from command.top.lines import (
     BAR,
@@ -16,6 +15,7 @@ from command.top.lines import (
     GAP,
     Line,
     LinePiece,
+    agent_lines,
     cut,
     filled,
     line,

@@ -15,7 +15,7 @@ from pyreqwest.exceptions import (
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
-from kernel.cancelling import raise_if_cancelled
+from kernel.loop_thread import raise_if_cancelled
 from kube.errors import ApiError, error_of_transport
 from kube.streams.circuit_breaker import ConnectionLostError, Permit
 from kube.streams.connections import Connection

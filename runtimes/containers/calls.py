@@ -29,7 +29,7 @@ from messages.units import Seconds
 from runtimes.containers.contents import newest_instances
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.situation import Step
-from runtimes.containers.stop_line import WaitingStop
+from runtimes.containers.stopping import WaitingStop
 
 DEADLINE: Final = Seconds(240.0)
 PULL_DEADLINE: Final = Seconds(3600.0)

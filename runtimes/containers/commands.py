@@ -9,8 +9,7 @@ from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pod_runtime import ContainerObserved, ContainerState, ForgetPod, RunPod, StopPod
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.containers.contents import newest_instances
-from runtimes.containers.notes import ContainerNotes
+from runtimes.containers.contents import ContainerNotes, newest_instances
 from runtimes.containers.record import ALL_READ, NO_VOLUMES, RuntimeRecord, Wanted
 from runtimes.containers.running_steps import can_resize, given_resources
 from runtimes.containers.shape import ContainerShape, PodShape, bounded_grace, shape_of

@@ -13,8 +13,7 @@ from manifests.handlers import UnusableHandler
 from messages.container_runtime import StartContainer
 from messages.pod_runtime import ContainerState, ContainerWait
 from messages.units import Seconds
-from runtimes.containers.contents import instances_in
-from runtimes.containers.notes import HookKey, HookRun
+from runtimes.containers.contents import HookKey, HookRun, instances_in
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import HookStep, Step
 from runtimes.lifecycle_hooks.messages import (

@@ -16,8 +16,8 @@ from messages.container_runtime import (
 )
 from messages.pod_runtime import ContainerWait
 from messages.units import Seconds
+from runtimes.containers.contents import ContainerNotes, ImageNotes
 from runtimes.containers.crash_backoff import doubled
-from runtimes.containers.notes import ContainerNotes, ImageNotes
 from runtimes.containers.shape import ContainerShape, WantedImage
 from runtimes.containers.situation import Draft, PodSituation, Step
 

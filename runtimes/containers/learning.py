@@ -39,7 +39,9 @@ from messages.pod_runtime import (
 from messages.pods import Pod
 from messages.units import Instant, Seconds, Timestamp
 from runtimes.containers.contents import (
+    ContainerNotes,
     Contents,
+    ImageNotes,
     in_order,
     instances_in,
     is_alive,
@@ -58,7 +60,6 @@ from runtimes.containers.crash_backoff import (
     monotonic,
 )
 from runtimes.containers.images import CONTAINER_PAUSE, learn_found, learn_not_had
-from runtimes.containers.notes import ContainerNotes, ImageNotes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.shape import ContainerPart, ContainerShape, PodShape
 from runtimes.containers.situation import Step

@@ -39,11 +39,10 @@ from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
-from runtimes.containers.contents import instances_in
-from runtimes.containers.notes import ContainerNotes, HookKey, HookRun
+from runtimes.containers.contents import ContainerNotes, HookKey, HookRun, instances_in
 from runtimes.containers.shape import ContainerPart, ContainerShape, PodShape
 from runtimes.containers.situation import Flight, Step
-from runtimes.containers.stop_line import StopLine
+from runtimes.containers.stopping import StopLine
 
 ALL_READ: Final[Mapping[ObjectId, str]] = MappingProxyType({})
 """One for all pods of which every object is read: there may be 10,000."""

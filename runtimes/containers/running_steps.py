@@ -19,7 +19,7 @@ from messages.container_runtime import (
 from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
 from messages.pods import JsonObject
 from messages.units import Seconds
-from runtimes.containers.notes import LATE, ContainerNotes
+from runtimes.containers.contents import LATE, ContainerNotes
 from runtimes.containers.shape import ContainerPart, ContainerShape
 from runtimes.containers.situation import Draft, HookStep, PodSituation, Step
 from runtimes.containers.stopping import Killing, is_pre_stop_called, kill

@@ -13,7 +13,7 @@ from messages.pod_runtime import ContainerWait, ProbeVerdict
 from messages.pods import Pod
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
-from runtimes.containers.notes import ASK_AGAIN_AFTER, LATE, ContainerNotes, HookKey, HookRun
+from runtimes.containers.contents import ASK_AGAIN_AFTER, LATE, ContainerNotes, HookKey, HookRun
 from runtimes.containers.shape import PodShape
 from runtimes.lifecycle_hooks.messages import HookKind
 

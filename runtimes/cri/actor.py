@@ -29,8 +29,6 @@ from messages.pod_runtime import DescribeRuntime
 from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.cri.connection import RuntimeConnection
-from runtimes.cri.event_stream import EventStream
-from runtimes.cri.followers import RuntimeFollowers, uncertain
 from runtimes.cri.hands import hands
 from runtimes.cri.health import HealthReporter
 from runtimes.cri.inventory import Seen
@@ -49,11 +47,15 @@ from runtimes.cri.messages import (
     StreamTold,
     WaitingLook,
 )
-from runtimes.cri.operations.context import OperationContext
-from runtimes.cri.operations.flow import Disk, RpcError, is_away, one_line
+from runtimes.cri.operations.flow import Disk, OperationContext, RpcError, is_away, one_line
 from runtimes.cri.operations.requests import answer_to, operation_of, pod_of
-from runtimes.cri.pleg import Pleg
-from runtimes.cri.running_operations import RunningOperations, as_runtime_failure
+from runtimes.cri.pleg import EventStream, Pleg
+from runtimes.cri.running_operations import (
+    RunningOperations,
+    RuntimeFollowers,
+    as_runtime_failure,
+    uncertain,
+)
 from runtimes.cri.wire.transport import Wire
 
 HEALTH_EVERY: Final = Seconds(5.0)

@@ -15,13 +15,11 @@ from messages.container_runtime import (
     RuntimeIsAway,
 )
 from messages.units import Seconds
-from runtimes.cri.event_stream import EventStream
-from runtimes.cri.followers import RuntimeFollowers
 from runtimes.cri.messages import NOT_ASKED, CheckHealth, Connect, LookAgain, Purpose
 from runtimes.cri.operations.flow import one_line
 from runtimes.cri.operations.looking import Greeting, greet
-from runtimes.cri.pleg import Pleg
-from runtimes.cri.running_operations import RunningOperations
+from runtimes.cri.pleg import EventStream, Pleg
+from runtimes.cri.running_operations import RunningOperations, RuntimeFollowers
 
 TRY_AGAIN_AFTER: Final = Seconds(0.1)
 """While the runtime is away. A connection to a socket of this machine costs nothing."""

@@ -15,8 +15,8 @@ from kernel import Failure
 from messages.pods import PodUid
 from messages.port import Port
 from messages.volumes import ReleaseAnswer, ReleaseVolumes, VolumesGone
-from runtimes.cri.configs.layout import pod_dir
-from runtimes.cri.configs.refusals import ConfigRefusedError
+from runtimes.cri.configs.documents import ConfigRefusedError
+from runtimes.cri.configs.node import pod_dir
 from runtimes.cri.disk.pod_files import remove_unless_held
 from runtimes.cri.operations.flow import Disk, DiskLane, trouble_of
 

@@ -5,16 +5,21 @@
 - Of two with one name the later counts, at the earlier one's place. A value that is missing and optional
   leaves an earlier one as it is.
 - ``$(NAME)`` in a literal value is what is defined before it, or of a Service. In command and arguments it
-  is whatever the container gets. See ``expansion``.
+  is whatever the container gets.
 - Keys in ``envFrom`` may be names that shells cannot write, such as ``a-b``. Those that no process can have
   are skipped.
 - A pod sees the Services of its own namespace, unless it sets ``enableServiceLinks`` to false, and in any
   case ``kubernetes`` in the namespace ``default``: the API server. A Service of this name in the pod's own
   namespace takes its place.
+
+``$(NAME)`` becomes the value of NAME, and stays as it is if there is no such variable. NAME is everything up
+to the next ``)``, whatever it is. ``$$`` becomes ``$``, and begins nothing. Any other ``$`` stays. What was
+put in is not looked at again, so variables that name each other end nowhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -24,14 +29,50 @@ from manifests.names import environment_name
 from manifests.texts import as_bytes
 from messages.cluster import ClusterPort, ClusterService
 from messages.pods import JsonObject, Pod
-from runtimes.environment.expansion import LONGEST_TEXT, expanded
-from runtimes.environment.objects import ObjectsOfPod, one_value, whole_object
-from runtimes.environment.situation import (
+from runtimes.environment.objects import (
     Environment,
     EnvironmentSituation,
+    ObjectsOfPod,
     SkippedNames,
     UnusableEnvironmentError,
+    one_value,
+    whole_object,
 )
+
+LONGEST_TEXT: Final = 2 * 1024 * 1024
+"""Bytes, and characters before they are encoded. Linux gives a process 32 pages of memory for one variable
+or argument: 128 KiB on most machines, and 2 MiB where pages have 64 KiB."""
+
+_TOKEN: Final = re.compile(r"\$(?:\$|\(([^)]*)\))")
+
+
+def expanded(text: str, variables: Mapping[str, str]) -> str:
+    """Return ``text`` with each ``$(NAME)`` replaced that ``variables`` have.
+
+    Raises UnusableEnvironmentError if it becomes longer than any process could take.
+    """
+    if "$" not in text:
+        return text
+    # Behind the last ")" there is no reference. So each one that is looked at has its end, and a text with
+    # many beginnings and no end is not searched from each of them.
+    end = text.rfind(")") + 1
+    parts, length, place = list[str](), len(text) - end, 0
+    for found in _TOKEN.finditer(text, 0, end):
+        name = found[1]
+        value = "$" if name is None else variables.get(name, found[0])
+        parts += (text[place : found.start()], value)
+        length += found.start() - place + len(value)
+        place = found.end()
+        if length > LONGEST_TEXT:
+            raise UnusableEnvironmentError("is longer than a process can be given")
+    return "".join((*parts, text[place:end], text[end:].replace("$$", "$")))
+
+
+def without_value(text: str, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names that ``text`` refers to and that have no value, or an empty one. In order."""
+    named = (found[1] for found in _TOKEN.finditer(text, 0, text.rfind(")") + 1))
+    return tuple(sorted({name for name in named if name is not None and not variables.get(name)}))
+
 
 _MASTER: Final = ("default", "kubernetes")
 

@@ -2,7 +2,7 @@
 
 ``HollowContainers`` hears what a runtime of containers hears, the hooks and the probes too, and tells what
 happens by itself. ``core`` decides all of it: ``machine`` is what there is and what each step does to it,
-``hooks``, ``probing`` and ``questions`` are what containers answer. ``behaviours`` and ``rules`` say how
+``probing`` and ``questions`` are what containers answer. ``behaviours`` and ``rules`` say how
 containers behave. With records, ``saved`` and ``record_file`` save each pod that changed for the next
 process.
 """

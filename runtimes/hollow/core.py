@@ -30,7 +30,6 @@ from messages.pods import PodUid
 from messages.probing import AnswersCounted, ProbeKey
 from messages.units import Instant, Seconds
 from runtimes.hollow.behaviours import UnreadableAnnotationError
-from runtimes.hollow.hooks import HollowHooks, HookAnswer
 from runtimes.hollow.inventory import (
     CarryOut,
     ContainerEnds,
@@ -42,6 +41,7 @@ from runtimes.hollow.inventory import (
 )
 from runtimes.hollow.machine import NO_SECONDS, HollowMachine, not_found
 from runtimes.hollow.probing import HollowProbes, HollowProbesMessage, ProbeTold
+from runtimes.hollow.questions import HollowHooks, HookAnswer
 from runtimes.hollow.rules import HollowRules, drawn
 from runtimes.lifecycle_hooks.messages import HooksMessage
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import ceil, floor, inf
 from typing import Final, NamedTuple, TypeAlias
 
-from actors.probes.thresholds import Count, begin, counted
+from actors.probes.specs import Count, begin, counted
 from actors.probes.watching import DropProbe, OnlyProbes, ProbeIs, ProbeRemark, RestProbe, RunProbe
 from manifests.handlers import ExecAction, UnusableHandler
 from messages.probing import (

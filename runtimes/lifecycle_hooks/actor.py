@@ -14,13 +14,15 @@ from runtimes.lifecycle_hooks.messages import (
     SHORTENED,
     ForgetHook,
     HookEnded,
+    HookOutcome,
     HookRef,
     HooksMessage,
+    HookSockets,
     RunHook,
     ShortenHook,
+    carried_out_hook,
     given_up,
 )
-from runtimes.lifecycle_hooks.outcomes import HookOutcome, HookSockets, carried_out_hook
 
 CRASHED: Final = "the agent failed over it"
 

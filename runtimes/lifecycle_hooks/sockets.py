@@ -23,19 +23,23 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from typing_extensions import override
 
 from actors.probes.connections import tls_context
-from actors.probes.http_answers import (
+from actors.probes.http_messages import (
     REDIRECTS,
     EndlessHeadError,
     HttpAnswerError,
     HttpAnswerReader,
+    HttpPage,
+    UnusableLocationError,
+    led_to,
+    page_of,
+    request_of,
 )
-from actors.probes.http_requests import HttpPage, UnusableLocationError, led_to, page_of, request_of
 from actors.probes.names import NAMES, HostAddresses, LookUp, found_by, looked_up, system_look_up
 from kernel import Lane
 from kernel.lanes import InFlight, Lanes
 from kernel.loop_thread import LoopThread
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from runtimes.lifecycle_hooks.outcomes import HookOutcome, HookSockets
+from runtimes.lifecycle_hooks.messages import HookOutcome, HookSockets
 
 MOST_BYTES: Final = 16_384
 """Of a line, and of what is read ahead."""

@@ -17,8 +17,7 @@ from manifests.references import object_of
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
 from runtimes.environment.assembling import environment_of
-from runtimes.environment.objects import named_values
-from runtimes.environment.situation import Environment, EnvironmentSituation
+from runtimes.environment.objects import Environment, EnvironmentSituation, named_values
 
 Resolve: TypeAlias = Callable[[Pod, str, str], Mapping[str, bytes]]
 """Returns the values of an object of the pod's namespace, by kind and name. Raises LookupError."""

@@ -1,14 +1,66 @@
-"""What people may do with a container, and which instance they mean. ``agent.endpoints`` does it."""
+"""What people may do with a container, which instance they mean, and which user of the machine asks.
+
+``agent.endpoints`` does it. The kernel names the user at the other side of a Unix socket, so it cannot be
+forged.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
 from messages.pods import Pod
 from messages.units import Seconds, Timestamp
+
+_CREDENTIALS: Final = struct.Struct("iII")
+"""``struct ucred``: process, user, group. Users and groups are unsigned."""
+ROOT: Final = 0
+
+
+class PeerUser(NamedTuple):
+    """The process that made a connection, and its user at that moment."""
+
+    pid: int
+    uid: int
+
+
+def peer_of(connection: socket.socket) -> PeerUser | None:
+    """Return who made a connection; None for a connection that is not by a Unix socket."""
+    if connection.family != socket.AF_UNIX:
+        return None
+    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, uid, _ = _CREDENTIALS.unpack(told)
+    return PeerUser(pid=pid, uid=uid)
+
+
+def allowed_users() -> frozenset[int]:
+    """Return whose requests are answered: root's, and those of the agent's own user."""
+    return frozenset({ROOT, os.geteuid()})
+
+
+def only_users(allowed: Collection[int]) -> Middleware:
+    """Return what refuses requests of others, whatever the mode of the socket's file has become."""
+
+    @web.middleware
+    async def refuse_others(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        transport = request.transport
+        peer = peer_of(transport.get_extra_info("socket")) if transport is not None else None
+        if peer is None or peer.uid not in allowed:
+            raise web.HTTPForbidden(text="this socket is for root and the agent's own user")
+        return await handler(request)
+
+    return refuse_others
+
 
 _NO_SUCH_PROGRAM: Final = re.compile(
     r"executable file .*not found|no such file or directory", re.IGNORECASE

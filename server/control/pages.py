@@ -12,7 +12,6 @@ from messages.pods import Pod
 from messages.statuses import StatusesDescribed
 from messages.units import Seconds, Timestamp
 from server import questions
-from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.control.console import (
     ConsoleError,
@@ -24,6 +23,7 @@ from server.control.console import (
     still_runs,
 )
 from server.json_answers import json_answer
+from server.questions import Unanswered
 from stores.statuses.rendering import with_status
 
 LONGEST_COMMAND: Final = Seconds(600.0)

@@ -17,9 +17,9 @@ from messages.pods import JsonObject, SourceName
 from messages.sources import ManifestVerdict, SourceDescribed
 from messages.units import Timestamp
 from server import documents
-from server.answers import Unanswered
 from server.health import HealthCheck
 from server.health_pages import AgentHealth
+from server.questions import Unanswered
 from server.ui.paging import PageAsked, PagedTable, page_of
 from server.verdicts import is_troubled, manifest
 

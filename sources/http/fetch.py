@@ -30,7 +30,7 @@ from pyreqwest.http import Url
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
-from kernel.cancelling import raise_if_cancelled
+from kernel.loop_thread import raise_if_cancelled
 from manifests.texts import cut, one_line
 from messages.sources import RejectReason
 from messages.units import Seconds

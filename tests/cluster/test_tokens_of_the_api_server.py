@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
-from actors.volumes.token_requests import ask_of, token_request
+from actors.volumes.tokens import ask_of, token_request
 from kernel import SupervisorSpec, Threads, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
 from kube.calls.sender import Sender

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runtimes.cri.configs.refusals import ConfigRefusedError
+from runtimes.cri.configs.documents import ConfigRefusedError
 from tests.support.agent.process import eventually
 from tests.support.builders import make_pod
 from tests.support.containers.configured import ConfiguredPods, script_pod

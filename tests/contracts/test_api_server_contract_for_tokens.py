@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.volumes.token_requests import TokenAsk, token_issued, token_request
+from actors.volumes.tokens import TokenAsk, token_issued, token_request
 from messages.pods import Pod, PodUid
 from messages.units import Instant, Seconds, Timestamp
 from tests.support.apiserver.subjects import (

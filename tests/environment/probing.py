@@ -13,11 +13,17 @@ from typing_extensions import override
 from actors.probes.connections import ProbeConnection, Progress, SocketAddress, UnreachableTarget
 from actors.probes.engine import ProbeEngine
 from actors.probes.exchanges import ProbeExchange
-from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
-from actors.probes.loop_messages import Loop, MakeLoop
-from actors.probes.news import ProbeFact
+from actors.probes.loop_messages import (
+    ForgetProbe,
+    Loop,
+    MakeLoop,
+    NoteRun,
+    ProbeCommand,
+    ProbeEdges,
+    WatchProbe,
+)
 from actors.probes.specs import ProbeSpec
-from actors.probes.watched import ProbeMemory
+from actors.probes.watched import ProbeFact, ProbeMemory
 from actors.probes.watching import ProbeTarget
 from kernel import Clock
 from messages.probing import ProbeKey, ProbeOutcome, ProbeResult

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from typing_extensions import override
 
-from actors.logs.cri_lines import LogStream
 from actors.logs.directories import LogDirectory
 from actors.logs.reading import LogQuery, LogReading
-from actors.logs.records import LogRecord
+from actors.logs.records import LogRecord, LogStream
 from tests.support.runtimes.log_files import WrittenLog, as_lines, shown
 
 TEXTS = st.sampled_from([b"x", b"two words", b"y" * 500, b"z" * 20_000])

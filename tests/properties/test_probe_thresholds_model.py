@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
-from actors.probes.news import ExecIsDue
 from actors.probes.specs import ProbeSpec
+from actors.probes.watched import ExecIsDue
 from manifests.handlers import ExecAction
 from messages.probing import ProbeKind, ProbeOutcome, ProbeResult
 from tests.support.probes.probe_stage import ProbeStage, key, spec, target

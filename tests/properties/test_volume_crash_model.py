@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.volumes.atomic_directory import AtomicDirectory
-from actors.volumes.payload import Payload
+from actors.volumes.content.files import Payload
 from messages.units import Timestamp
 from tests.support.volumes.dying_writer import DyingWriters
 from tests.support.volumes.reading import data_of, payload_of, seen_in, strays_in

@@ -5,10 +5,9 @@ from __future__ import annotations
 from kernel import Port
 from messages.api import CallsDescribed, DescribeCalls
 from messages.events import DescribeEvents, EventsDescribed
-from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.objects import DescribeObjects, ObjectsDescribed
 from messages.pod_manager import DescribePods, PodsDescribed
-from messages.sources import DescribeSource, SourceDescribed
+from messages.sources import DescribeMirrors, DescribeSource, MirrorsDescribed, SourceDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
 
 

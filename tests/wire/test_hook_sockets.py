@@ -15,7 +15,7 @@ import trustme
 from actors.probes.names import MOST_LOOKUPS, LookUp, look_up_lanes, system_look_up
 from kernel import InFlight
 from manifests.handlers import HttpGetAction, TcpSocketAction
-from runtimes.lifecycle_hooks.outcomes import HookOutcome
+from runtimes.lifecycle_hooks.messages import HookOutcome
 from runtimes.lifecycle_hooks.sockets import LoopSockets
 from tests.support.kernel.probe import Probe
 from tests.support.patience import PATIENCE

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from server.ui.files import POLICY, static_files
+from server.ui.pages import POLICY, static_files
 from tests.support.agent.process import eventually
 from tests.support.agent.served import Served, served_agent
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.probes.loop_commands import WatchProbe
+from actors.probes.loop_messages import WatchProbe
 from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probing import ProbeKind, ProbeOutcome, ProbeResult
 from tests.support.patience import PATIENCE

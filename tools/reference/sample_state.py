@@ -15,21 +15,21 @@ from messages.container_runtime_health import (
 )
 from messages.event_feed import FeedDescribed
 from messages.events import EventsDescribed
-from messages.mirrors import MirrorsDescribed
 from messages.pod_lives import PodLivesDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import RuntimeDescribed
 from messages.probing import AnswersDescribed, AttemptsBegun, CommandsWaiting, ProbesDescribed
 from messages.releases import Release, ReleaseState
+from messages.sources import MirrorsDescribed
 from messages.statuses import StartLatencies, StatusesDescribed
 from messages.tokens import TokensDescribed
 from messages.units import Seconds, TimesCounted, Timestamp
 from messages.volumes import VolumesDescribed
 from messages.watches import WatchesDescribed
-from server.answers import ClusterState
 from server.metrics import Measurements
 from server.pod_metrics import RunningState
 from server.probe_pages import ProbeState
+from server.questions import ClusterState
 
 NO_TIMES: Final = TimesCounted(bounds=(), buckets=(0,), seconds=0.0)
 

@@ -1,18 +1,46 @@
-"""The files of a volume while they are collected: their paths, their modes, and whose they are. Pure."""
+"""The files of one volume, as values: their paths, modes and owners. No ``repr`` shows content. Pure."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Final
 
-from actors.volumes.payload import Payload, VolumeFile
+from typing_extensions import override
+
 from manifests.defaults import FILE_MODE
 from manifests.names import file_in_volume
 from manifests.texts import printable, quoted
 from manifests.validation.volumes import MAX_MODE
 from messages.pods import JsonObject, Pod
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeFile:
+    """One file."""
+
+    data: bytes = field(repr=False)
+    mode: int
+    """Its permissions, at most 0777."""
+    user: int | None = None
+    """Whose it is; None for whoever writes: root, usually."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Payload:
+    """All files of a volume. Equal ones need not be written again."""
+
+    files: Mapping[str, VolumeFile] = field(default_factory=dict)
+    """By path: relative, clean, and checked by ``content.paths``."""
+    group: int | None = None
+    """The pod's ``fsGroup``, which all files and directories belong to; None for root's."""
+
+    @override
+    def __repr__(self) -> str:
+        return f"Payload(paths={sorted(self.files)!r}, group={self.group!r})"
+
 
 LONGEST_PATH: Final = 4096
 LONGEST_NAME: Final = 255

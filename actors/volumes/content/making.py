@@ -15,10 +15,10 @@ from typing import Final
 from actors.volumes.content.files import (
     ContentMissingError,
     FilesOfVolume,
+    Payload,
     VolumeRefusedError,
     cleaned,
 )
-from actors.volumes.payload import Payload
 from manifests.defaults import TOKEN_SECONDS
 from manifests.downward import UnknownAmountError, amount_value, metadata_value
 from manifests.references import object_of, volume_references

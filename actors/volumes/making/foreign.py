@@ -11,8 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from actors.volumes.making.forms import VolumePlugin
-from actors.volumes.making.layout import SUB_PATHS, VOLUMES
+from actors.volumes.making.forms import SUB_PATHS, VOLUMES, VolumePlugin
 from actors.volumes.mounts.places import LEAVING
 from manifests.texts import one_line, printable
 

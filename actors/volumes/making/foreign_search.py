@@ -21,7 +21,7 @@ from actors.volumes.making.foreign import (
     is_in_own_volume,
     plugin_name,
 )
-from actors.volumes.making.layout import VOLUMES
+from actors.volumes.making.forms import VOLUMES
 from actors.volumes.mounts.mount_table import MountPoint, mount_at, mounts_below
 from manifests.texts import printable
 

@@ -1,16 +1,57 @@
-"""What a volume of a specification is: which of the ways it is made in, if any. Pure."""
+"""What a volume of a specification is: the way it is made in, if any, its size, and where it is. Pure.
+
+Places below the root directory are those of a kubelet.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from actors.volumes.mounts.empty_dir_sizes import HUGE_PAGES
 from actors.volumes.mounts.host_paths import HostPathType
+from actors.volumes.mounts.places import VolumePlace
 from manifests.names import no_backsteps
 from manifests.quantities import amount, is_quantity
-from messages.pods import JsonObject
+from messages.pods import JsonObject, PodUid
+
+HUGE_PAGES: Final = "HugePages"
+_RESOURCE: Final = "hugepages-"
+
+
+def memory_size(limit: int | None, pod_limit: int | None, node: int) -> int:
+    """Return the bytes of one: the least of its own limit, the pod's, and what the node has for pods.
+
+    A limit that is missing, or 0, is none.
+    """
+    return min(each for each in (limit, pod_limit, node) if each)
+
+
+def page_size(medium: str, resources: Iterable[str]) -> int:
+    """Return the bytes of a page for a medium of large pages. Raises ``ValueError`` with what is wrong.
+
+    ``resources`` are the names of all that the pod's containers ask for: a medium that names no size has
+    the only one among them.
+    """
+    sizes = {name.removeprefix(_RESOURCE) for name in resources if name.startswith(_RESOURCE)}
+    named = medium.removeprefix(HUGE_PAGES)
+    if named:
+        text = named.removeprefix("-")
+        if not named.startswith("-") or not is_quantity(text) or amount(text) < 1:
+            raise ValueError(f"the medium {medium!r} is not known")
+        if text not in sizes:
+            raise ValueError(f"no container asks for {_RESOURCE}{text}")
+        return int(amount(text))
+    if len(sizes) != 1:
+        asked = ", ".join(sorted(sizes)) or "none"
+        raise ValueError(
+            f"the medium {medium} needs pages of one size in the pod, which has {asked}"
+        )
+    (text,) = sizes
+    if not is_quantity(text) or amount(text) < 1:
+        raise ValueError(f"{_RESOURCE}{text} names no size of a page")
+    return int(amount(text))
 
 
 class VolumePlugin(StrEnum):
@@ -158,3 +199,38 @@ def _host_path(source: JsonObject) -> VolumeForm:
         return HostPathForm(path, HostPathType(source.get("type") or ""))
     except ValueError:
         return RefusedForm("hostPath.type is not known")
+
+
+PODS: Final = "pods"
+VOLUMES: Final = "volumes"
+SUB_PATHS: Final = "volume-subpaths"
+OF_VOLUMES: Final = (VOLUMES, SUB_PATHS, "plugins")
+"""What of a pod's directory is its volumes'."""
+_LONGEST_NAME: Final = 255
+"""Bytes of one part of a path, as file systems have it."""
+
+
+def is_path_part(name: str) -> bool:
+    """Return whether ``name`` can be one part of a path."""
+    is_bad = name in {"", ".", ".."} or "/" in name or not name.isprintable()
+    return not is_bad and len(name.encode(errors="replace")) <= _LONGEST_NAME
+
+
+def volume_place(root: str, uid: PodUid, plugin: VolumePlugin, name: str) -> VolumePlace:
+    """Return where a volume is. ``pods`` may be a link to another disk."""
+    names = (uid, VOLUMES, _directory_of(plugin), name)
+    return VolumePlace(root=f"{root}/{PODS}", names=names)
+
+
+def ready_marker(root: str, uid: PodUid, plugin: VolumePlugin, name: str) -> str:
+    """Return the file that says that a volume is finished."""
+    return f"{root}/{PODS}/{uid}/plugins/{_directory_of(plugin)}/{name}/ready"
+
+
+def pod_directory(root: str, uid: PodUid) -> str:
+    """Return the directory of all that a pod has on the disk."""
+    return f"{root}/{PODS}/{uid}"
+
+
+def _directory_of(plugin: VolumePlugin) -> str:
+    return plugin.value.replace("/", "~")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.volumes.atomic_directory import CURRENT, AtomicDirectory, ContentNotWrittenError
-from actors.volumes.content.files import group_of
+from actors.volumes.content.files import Payload, group_of
 from actors.volumes.content.making import VolumeSituation, volume_content
 from actors.volumes.making.forms import (
     ContentForm,
@@ -23,10 +23,12 @@ from actors.volumes.making.forms import (
     HostPathForm,
     Medium,
     VolumePlugin,
+    memory_size,
+    page_size,
+    ready_marker,
+    volume_place,
 )
 from actors.volumes.making.jobs import VolumeMade, VolumesLookedAt, VolumeTidied
-from actors.volumes.making.layout import ready_marker, volume_place
-from actors.volumes.mounts.empty_dir_sizes import memory_size, page_size
 from actors.volumes.mounts.empty_dirs import make_of_huge_pages, make_on_disk
 from actors.volumes.mounts.host_paths import prepare_host_path
 from actors.volumes.mounts.memory import (
@@ -39,7 +41,6 @@ from actors.volumes.mounts.memory import (
 )
 from actors.volumes.mounts.places import VolumePlace, opened_parent
 from actors.volumes.mounts.system_calls import MountCalls
-from actors.volumes.payload import Payload
 from manifests.requests import MEMORY, pod_limits, pod_requests
 from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Timestamp

@@ -14,8 +14,8 @@ from itertools import count
 from pathlib import Path
 
 from actors.volumes.making.foreign_search import foreign_volumes
+from actors.volumes.making.forms import OF_VOLUMES, PODS, is_path_part, pod_directory
 from actors.volumes.making.jobs import VolumesLeftBehind, VolumesTornDown
-from actors.volumes.making.layout import OF_VOLUMES, PODS, is_path_part, pod_directory
 from actors.volumes.mounts.mount_table import MountPoint
 from actors.volumes.mounts.places import VolumePlace
 from actors.volumes.mounts.removal import Unmounted, remove_pod_files, unmount_volume

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.volumes.mounts.memory import ANYBODY, GROUP_TOO, MadeVolume, is_mounted
-from actors.volumes.mounts.places import PARENT_MODE, VolumePlace, handle, opened_parent
-from actors.volumes.mounts.safe_opening import DIRECTORY
+from actors.volumes.mounts.places import DIRECTORY, PARENT_MODE, VolumePlace, handle, opened_parent
 from actors.volumes.mounts.system_calls import MountCalls, MountFlag
 
 DISK_MODE: Final = 0o777

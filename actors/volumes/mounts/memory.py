@@ -13,8 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from actors.volumes.mounts.places import PRIVATE_MODE, VolumePlace, handle, opened_parent
-from actors.volumes.mounts.safe_opening import DIRECTORY
+from actors.volumes.mounts.places import DIRECTORY, PRIVATE_MODE, VolumePlace, handle, opened_parent
 from actors.volumes.mounts.system_calls import MountCalls, MountFlag
 
 PAGE: Final = os.sysconf("SC_PAGESIZE")

@@ -17,8 +17,14 @@ from secrets import token_hex
 from typing import Final
 
 from actors.volumes.mounts.mount_table import MountPoint, mounts_below
-from actors.volumes.mounts.places import LEAVING, VolumePlace, handle, opened_parent
-from actors.volumes.mounts.safe_opening import DIRECTORY, open_plain
+from actors.volumes.mounts.places import (
+    DIRECTORY,
+    LEAVING,
+    VolumePlace,
+    handle,
+    open_plain,
+    opened_parent,
+)
 from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
 
 _MOVED: Final = ".moved-"

@@ -14,9 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from actors.volumes.mounts.places import PARENT_MODE, VolumePlace, handle, opened_parent
+from actors.volumes.mounts.places import (
+    DIRECTORY,
+    PARENT_MODE,
+    VolumePlace,
+    handle,
+    make_inside,
+    open_inside,
+    opened_parent,
+)
 from actors.volumes.mounts.removal import unmount_all
-from actors.volumes.mounts.safe_opening import DIRECTORY, make_inside, open_inside
 from actors.volumes.mounts.system_calls import MountCalls, MountFlag
 
 FILE_MODE: Final = 0o640

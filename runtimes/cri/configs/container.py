@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from manifests.texts import as_bytes
 from messages.pod_runtime import UsedObject
 from messages.pods import JsonObject, Pod
+from runtimes.cri.configs.documents import ConfigRefusedError, refusing_impossible_values
 from runtimes.cri.configs.labels import container_annotations, container_labels
-from runtimes.cri.configs.layout import log_path
 from runtimes.cri.configs.namespaces import container_namespaces
-from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigRefusedError, refusing_impossible_values
+from runtimes.cri.configs.node import CriNode, log_path
 from runtimes.cri.configs.security import ROOT_USER, ImageUser, container_security
 from runtimes.cri.wire import cri_pb2 as cri
 

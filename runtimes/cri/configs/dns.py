@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 
 from manifests.names import dns_label, dns_subdomain
 from messages.pods import JsonObject, Pod
-from runtimes.cri.configs.documents import spec_of
+from runtimes.cri.configs.documents import ConfigNotice, not_now, spec_of
 from runtimes.cri.configs.namespaces import is_on_host_network
 from runtimes.cri.configs.node import CriNode, ResolvConf
-from runtimes.cri.configs.refusals import ConfigNotice, not_now
 
 LONGEST_HOSTNAME: Final = 63
 LONGEST_KERNEL_NAME: Final = 64

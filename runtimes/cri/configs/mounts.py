@@ -17,17 +17,23 @@ from manifests.names import no_backsteps
 from messages.pods import JsonObject, Pod
 from messages.volumes import PodVolume
 from runtimes.cri.configs.dns import hosts_content, node_hosts_file
-from runtimes.cri.configs.documents import volumes_by_name
-from runtimes.cri.configs.layout import (
+from runtimes.cri.configs.documents import (
+    ConfigRefusedError,
+    refusing_impossible_values,
+    volumes_by_name,
+)
+from runtimes.cri.configs.node import (
+    NO_FEATURES,
+    CriNode,
+    HandlerFeatures,
+    RuntimeFeatures,
     hosts_file,
     log_directory,
     path_part,
     sub_path_place,
     termination_file,
 )
-from runtimes.cri.configs.node import NO_FEATURES, CriNode, HandlerFeatures, RuntimeFeatures
-from runtimes.cri.configs.refusals import ConfigRefusedError, refusing_impossible_values
-from runtimes.cri.disk.tasks import (
+from runtimes.cri.disk.pod_files import (
     BindSubPath,
     CheckPropagation,
     DiskTask,
@@ -36,8 +42,8 @@ from runtimes.cri.disk.tasks import (
     WriteHostsFile,
 )
 from runtimes.cri.wire import cri_pb2 as cri
-from runtimes.environment.expansion import expanded, without_value
-from runtimes.environment.situation import UnusableEnvironmentError
+from runtimes.environment.assembling import expanded, without_value
+from runtimes.environment.objects import UnusableEnvironmentError
 
 _PROPAGATIONS: Final[Mapping[str, cri.MountPropagation]] = {
     "None": cri.PROPAGATION_PRIVATE,

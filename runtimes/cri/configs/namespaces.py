@@ -15,9 +15,15 @@ from typing import Final, NamedTuple
 
 from messages.pods import JsonObject, Pod, PodUid
 from runtimes.cri.configs import labels
-from runtimes.cri.configs.documents import all_containers, security_of, spec_of
+from runtimes.cri.configs.documents import (
+    ConfigRefusedError,
+    all_containers,
+    never_possible,
+    not_now,
+    security_of,
+    spec_of,
+)
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigRefusedError, never_possible, not_now
 from runtimes.cri.wire import cri_pb2 as cri
 
 IDS_OF_POD: Final = 65536

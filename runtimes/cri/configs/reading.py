@@ -25,7 +25,7 @@ from messages.pods import API, CONFIG_SOURCE, CONTENT_DIGEST, JsonObject, PodUid
 from messages.units import Timestamp
 from runtimes.cri.configs import labels
 from runtimes.cri.configs.labels import json_of, stop_terms
-from runtimes.cri.disk.tasks import LastWords
+from runtimes.cri.disk.pod_files import LastWords
 from runtimes.cri.wire import cri_pb2 as cri
 
 MOST_ATTEMPTS: Final = 2**31 - 1

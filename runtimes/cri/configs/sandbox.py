@@ -9,9 +9,16 @@ from messages.pods import JsonObject, Pod
 from runtimes.cri.cgroups.container_limits import LinuxResources, sandbox_resources
 from runtimes.cri.configs import labels
 from runtimes.cri.configs.dns import kernel_hostname, pod_dns
-from runtimes.cri.configs.documents import lasting_containers, security_of, spec_of
+from runtimes.cri.configs.documents import (
+    ConfigNotice,
+    lasting_containers,
+    never_possible,
+    not_now,
+    refusing_impossible_values,
+    security_of,
+    spec_of,
+)
 from runtimes.cri.configs.labels import sandbox_annotations, sandbox_labels
-from runtimes.cri.configs.layout import log_directory
 from runtimes.cri.configs.namespaces import (
     UserIds,
     demand_user_namespaces,
@@ -22,13 +29,7 @@ from runtimes.cri.configs.namespaces import (
     pod_sysctls,
     user_namespace,
 )
-from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import (
-    ConfigNotice,
-    never_possible,
-    not_now,
-    refusing_impossible_values,
-)
+from runtimes.cri.configs.node import CriNode, log_directory
 from runtimes.cri.configs.security import (
     demand_apparmor,
     demand_linux,

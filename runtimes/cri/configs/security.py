@@ -9,9 +9,16 @@ from typing import Final, TypeAlias
 from manifests.findings import MAX_ID
 from manifests.names import relative_path
 from messages.pods import JsonObject, Pod
-from runtimes.cri.configs.documents import all_containers, effective, security_of, spec_of
+from runtimes.cri.configs.documents import (
+    ConfigRefusedError,
+    all_containers,
+    effective,
+    never_possible,
+    not_now,
+    security_of,
+    spec_of,
+)
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigRefusedError, never_possible, not_now
 from runtimes.cri.wire import cri_pb2 as cri
 
 MASKED_PATHS: Final = (

@@ -1,4 +1,4 @@
 """What containers need on the node's disk. All of it may block: it belongs on a thread of its own.
 
-``tasks`` are the values that say what is to be done; the other modules do it.
+The values in ``pod_files`` say what is to be done.
 """

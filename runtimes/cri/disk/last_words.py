@@ -9,8 +9,8 @@ import os
 import stat
 from typing import Final
 
-from actors.logs.cri_lines import LogPart, part_of
-from runtimes.cri.disk.tasks import LastWords
+from actors.logs.records import LogPart, part_of
+from runtimes.cri.disk.pod_files import LastWords
 
 LONGEST_MESSAGE: Final = 4096
 """Bytes of a termination message."""

@@ -1,4 +1,7 @@
-"""The files and directories of a pod, from before its containers are created until they are removed."""
+"""The files and directories of a pod, from before its containers are created until they are removed.
+
+A ``DiskTask`` says what is to be on the disk before a container is created.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,92 @@ import errno
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 import structlog
 
 from actors.volumes.making.foreign_search import foreign_volumes
+from actors.volumes.mounts.mount_table import propagation_trouble
 from actors.volumes.mounts.places import PARENT_MODE
-from actors.volumes.mounts.propagation import propagation_trouble
 from actors.volumes.mounts.removal import remove_pod_files
-from actors.volumes.mounts.sub_paths import bind_sub_path
+from actors.volumes.mounts.sub_paths import SubPath, bind_sub_path
 from actors.volumes.mounts.system_calls import KernelMounts, MountCalls
-from runtimes.cri.disk.tasks import (
-    BindSubPath,
-    CheckPropagation,
-    DiskTask,
-    MakeLogDirectory,
-    MakeTerminationFile,
-    WriteHostsFile,
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteHostsFile:
+    """The pod's ``/etc/hosts`` is there."""
+
+    path: str
+    content: str = field(repr=False)
+    node_file: str = ""
+    """A file of the node whose content comes first; empty for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeLogDirectory:
+    """The directory of a container's logs is there, and no part of it is a link to somewhere else."""
+
+    path: str
+    """Of all pods' logs. What is above it is the node's own business."""
+    names: tuple[str, ...]
+    """The directories that lead from there to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeTerminationFile:
+    """The file is there, empty, to which any user can write the termination message of one instance."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindSubPath:
+    """The part of a volume that a container mounts is bound to a place that no container can reach."""
+
+    volume: str
+    """Its name."""
+    container: str
+    shown: str
+    """The part as the specification has it. Expanded it may show values of Secrets."""
+    part: SubPath = field(repr=False)
+
+    @property
+    def path(self) -> str:
+        """Where the part is found."""
+        return self.part.place.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckPropagation:
+    """Mounts of the node can propagate as a container's mount demands it."""
+
+    volume: str
+    path: str
+    """Of what is mounted. Links are followed."""
+    propagation: str
+    """In the API's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWords:
+    """Where it may stand why a container ended."""
+
+    file: str = ""
+    """What it wrote its termination message to; empty for none."""
+    logs_dir: str = ""
+    """The directory of all pods' logs. Links are not followed below it."""
+    log: tuple[str, ...] = ()
+    """The names that lead from there to its log, whose end counts where the file says nothing; empty if it
+    does not count."""
+
+
+DiskTask: TypeAlias = (
+    BindSubPath | CheckPropagation | WriteHostsFile | MakeLogDirectory | MakeTerminationFile
 )
+
 
 LOG_DIR_MODE: Final = 0o755
 HOSTS_MODE: Final = 0o644

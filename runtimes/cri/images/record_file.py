@@ -10,8 +10,7 @@ from typing import Final
 import structlog
 
 from files.records import make_directory, read_file, set_aside, write_file
-from runtimes.cri.images.kubelet_pulls import begun_pull, pulled_image
-from runtimes.cri.images.pull_records import SALT_BYTES, PullRecords
+from runtimes.cri.images.pull_records import SALT_BYTES, PullRecords, begun_pull, pulled_image
 
 LARGEST: Final = 64 << 20
 """Bytes of the file. This agent cannot have written a longer one."""

@@ -19,9 +19,9 @@ from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, pod_uid, sandbox_observed
 from runtimes.cri.inventory import ContainerSeen, bare_id, goes_back
-from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.exits import end_task, record_lost_exit, removed, with_message
 from runtimes.cri.operations.flow import (
+    OperationContext,
     RpcError,
     call,
     failure_of,

@@ -25,8 +25,15 @@ from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, last_words, message_of
 from runtimes.cri.disk.last_words import read_last_words
 from runtimes.cri.inventory import ContainerExit, ContainerSeen
-from runtimes.cri.operations.context import OperationContext
-from runtimes.cri.operations.flow import DiskError, DiskLane, RpcError, call, is_uncertain, on_disk
+from runtimes.cri.operations.flow import (
+    DiskError,
+    DiskLane,
+    OperationContext,
+    RpcError,
+    call,
+    is_uncertain,
+    on_disk,
+)
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import Rpc, RpcCode
 

@@ -1,4 +1,4 @@
-"""What operations are written with: calls, work on the disk, and what their failures mean. Pure.
+"""What operations are written with: calls, work on the disk, their failures, and what they need. Pure.
 
 An operation reads as if it called the runtime itself: ``status = yield from call(container_status(id))``. It
 yields descriptions alone, ``Rpc`` and ``DiskJob``; the actor that begins it has them carried out.
@@ -6,7 +6,7 @@ yields descriptions alone, ``Rpc`` and ``DiskJob``; the actor that begins it has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -14,11 +14,19 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from google.protobuf.message import Message
 
+from actors.volumes.mounts.system_calls import MountCalls
+from files.cgroups.names import CgroupOptions
 from kernel import BusyError, Failure, Lanes, Operation, StepError, gather, wait_for
 from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
-from messages.pods import PodUid
+from messages.pods import Pod, PodUid
 from messages.units import Seconds
+from runtimes.cri.cgroups.container_limits import CgroupFacts
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups, turn_of
+from runtimes.cri.configs.documents import ConfigNotice
+from runtimes.cri.configs.namespaces import UserIdRanges
+from runtimes.cri.configs.node import CriNode
+from runtimes.cri.inventory import CriInventory
+from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
 
 LONGEST_MESSAGE: Final = 4096
@@ -213,3 +221,45 @@ def without_cgroup(uid: PodUid, cgroups: PodCgroups) -> Operation[bool]:
 def on_images(work: Callable[[], T], turn: str = "") -> Operation[T]:
     """Do ``work`` on a thread. Raises ``DiskError``, also if it hangs: a file system may be away."""
     return (yield from on_disk(work, DiskLane.IMAGES, turn=turn, within=IMAGE_DEADLINE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationContext:
+    """The inventory, the node, and the cgroups that no runtime makes."""
+
+    inventory: CriInventory
+    node: Callable[[], CriNode]
+    """The node, with what the runtime has said last that it can do."""
+    runtime: Callable[[], str]
+    """The runtime's name, which ids begin with."""
+    cgroups: PodCgroups
+    """Its methods block: work for the threads of cgroups."""
+    mounts: MountCalls
+    """The kernel. Its calls block: work for the threads of the disk."""
+    cgroup_options: CgroupOptions = field(default_factory=CgroupOptions)
+    cgroup_facts: CgroupFacts = field(default_factory=CgroupFacts)
+    images: dict[str, cri.Image] = field(default_factory=dict)
+    """What is known of images, by their ids."""
+    allocatable: Mapping[str, str] = field(default_factory=dict)
+    """What the node has for pods, as quantities."""
+    user_ids: UserIdRanges = field(default_factory=UserIdRanges)
+    notice: Callable[[Pod, ConfigNotice], None]
+    """Tells people something about a pod."""
+    said: dict[PodUid, set[ConfigNotice]] = field(default_factory=dict)
+    """What they were told."""
+
+    def say(self, pod: Pod, notice: ConfigNotice) -> None:
+        """Tell people something about a pod, once."""
+        said = self.said.setdefault(pod.uid, set())
+        if notice not in said:
+            said.add(notice)
+            self.notice(pod, notice)
+
+    def pods(self) -> frozenset[PodUid]:
+        """Return the pods about which something is kept here."""
+        return self.user_ids.pods() | self.said.keys()
+
+    def forget(self, uid: PodUid) -> None:
+        """Forget a pod that has ended. Its user ids are free again."""
+        self.user_ids.release(uid)
+        self.said.pop(uid, None)

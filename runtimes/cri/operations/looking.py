@@ -24,9 +24,15 @@ from runtimes.cri.configs.reading import (
     sandbox_observed,
 )
 from runtimes.cri.inventory import ContainerSeen, SandboxSeen, Seen
-from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.exits import with_message
-from runtimes.cri.operations.flow import RpcError, call, call_all, is_away, one_line
+from runtimes.cri.operations.flow import (
+    OperationContext,
+    RpcError,
+    call,
+    call_all,
+    is_away,
+    one_line,
+)
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 

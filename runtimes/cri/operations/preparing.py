@@ -16,21 +16,18 @@ from runtimes.cri.cgroups.container_limits import (
     container_resources,
 )
 from runtimes.cri.configs.container import ContainerCreation, container_config
-from runtimes.cri.configs.documents import spec_of
+from runtimes.cri.configs.documents import ConfigNotice, ConfigRefusedError, spec_of
 from runtimes.cri.configs.mounts import MountSituation, container_mounts
 from runtimes.cri.configs.namespaces import has_own_users
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
 from runtimes.cri.configs.sandbox import linux_resources, runtime_handler, sandbox_config
 from runtimes.cri.configs.security import image_user
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.inventory import bare_id
-from runtimes.cri.operations.context import OperationContext
-from runtimes.cri.operations.flow import on_cgroups, on_disk
+from runtimes.cri.operations.flow import OperationContext, on_cgroups, on_disk
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.environment.assembling import environment_of
-from runtimes.environment.objects import used_objects
-from runtimes.environment.situation import Environment, EnvironmentSituation
+from runtimes.environment.objects import Environment, EnvironmentSituation, used_objects
 
 
 class Prepared(NamedTuple):

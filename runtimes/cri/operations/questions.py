@@ -1,4 +1,4 @@
-"""Commands, logs, statistics and signals of running containers, for people. Pure.
+"""Commands, logs and signals of running containers, for people. Pure.
 
 Runtimes have no call for a signal. containerd and CRI-O tell the process id: the signal is sent from here,
 to a process that is held and was then seen to be the container's. With other runtimes, and where this agent
@@ -31,10 +31,10 @@ from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.cgroups.container_signals import SignalOutcome, signal_container
 from runtimes.cri.inventory import bare_id
-from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.flow import (
     DiskError,
     DiskLane,
+    OperationContext,
     RpcError,
     call,
     failure_of,

@@ -28,7 +28,7 @@ from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.cri.inventory import CriInventory, bare_id
 from runtimes.cri.operations.containers import create, remove, reopen_log, resize, start, stop
-from runtimes.cri.operations.context import OperationContext
+from runtimes.cri.operations.flow import OperationContext
 from runtimes.cri.operations.looking import look
 from runtimes.cri.operations.questions import exec_in, read_log, signal_to
 from runtimes.cri.operations.sandboxes import remove_sandbox, run_sandbox, stop_sandbox

@@ -12,20 +12,19 @@ from messages.pod_runtime import SandboxObserved
 from messages.pods import PodUid
 from runtimes.cri import rpcs
 from runtimes.cri.configs.dns import parse_resolv_conf
-from runtimes.cri.configs.layout import pod_dir
+from runtimes.cri.configs.documents import ConfigNotice, ConfigRefusedError
 from runtimes.cri.configs.namespaces import has_own_users
-from runtimes.cri.configs.node import CriNode
+from runtimes.cri.configs.node import CriNode, pod_dir
 from runtimes.cri.configs.reading import identity_of, sandbox_observed
-from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
 from runtimes.cri.configs.sandbox import runtime_handler, sandbox_config, sandbox_notices
 from runtimes.cri.disk.node_files import read_resolv_conf
 from runtimes.cri.disk.pod_files import forget_pod_files
 from runtimes.cri.inventory import SandboxSeen
-from runtimes.cri.operations.context import OperationContext
 from runtimes.cri.operations.exits import removed
 from runtimes.cri.operations.flow import (
     DiskError,
     DiskLane,
+    OperationContext,
     RpcError,
     call,
     on_cgroups,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from agent.edges import ContainerEdges
-from runtimes.cri.disk_lanes import SIZES
+from runtimes.cri.hands import SIZES
 from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcOutcome

@@ -1,6 +1,6 @@
 """Probes of a pod are carried out, and what they say is told (rules B1 to B9)."""
 
-from actors.probes.orders import PROBE_KEEPER, ProberSays
+from actors.probes.watching import PROBE_KEEPER, ProberSays
 from messages.probing import ProbeResult, ProbesSay
 from tests.support.probes.keeper_stage import (
     LIVENESS,

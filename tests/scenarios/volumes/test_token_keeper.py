@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.volumes.token_requests import NO_ACCOUNT, NO_TOKEN
+from actors.volumes.tokens import NO_ACCOUNT, NO_TOKEN
 from messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
 from messages.pods import JsonObject
 from messages.tokens import TokenNeeded, TokensAre

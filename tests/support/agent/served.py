@@ -26,7 +26,6 @@ from kernel import (
 )
 from messages.api import CallsDescribed, DescribeCalls
 from messages.events import DescribeEvents, EventsDescribed
-from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.objects import DescribeObjects, ObjectsDescribed
 from messages.pod_manager import (
     DescribePod,
@@ -36,6 +35,7 @@ from messages.pod_manager import (
     PodsDescribed,
 )
 from messages.pods import JsonObject, SourceName
+from messages.sources import DescribeMirrors, MirrorsDescribed
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
 from server import questions

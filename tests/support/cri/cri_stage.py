@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from actors.volumes.mounts.system_calls import KernelMounts
 from files.cgroups.names import CgroupOptions
 from kernel import Key, Port, Runtime
 from messages.container_runtime import (
@@ -42,14 +43,13 @@ from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroups.pod_cgroups import PodCgroups
+from runtimes.cri.configs.documents import ConfigNotice
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.messages import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
-from runtimes.cri.operations.context import OperationContext
-from runtimes.cri.operations.flow import Disk
+from runtimes.cri.operations.flow import Disk, OperationContext
 from runtimes.cri.wire.transport import Wire
 from tests.support.builders import make_pod
 from tests.support.cri.fake_cri import FakeCri
@@ -88,6 +88,7 @@ class CriParts:
             node=lambda: self.node,
             runtime=self._name,
             cgroups=PodCgroups(NO_CGROUPS, None),
+            mounts=KernelMounts(),
             cgroup_options=NO_CGROUPS,
             notice=lambda _, notice: self.notices.append(notice),
         )

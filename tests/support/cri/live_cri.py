@@ -22,7 +22,7 @@ from messages.container_runtime import (
     RuntimeRequest,
 )
 from messages.pods import Pod
-from runtimes.cri.disk_lanes import disk_lanes
+from runtimes.cri.hands import disk_lanes
 from runtimes.cri.images.messages import IMAGE_KEEPER
 from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.cri.wire.grpc_wire import GrpcWire

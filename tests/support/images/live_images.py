@@ -16,7 +16,7 @@ from messages.container_runtime import (
 )
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import Pod
-from runtimes.cri.disk_lanes import disk_lanes
+from runtimes.cri.hands import disk_lanes
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.messages import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.images.options import ImageOptions

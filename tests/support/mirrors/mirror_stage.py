@@ -19,7 +19,6 @@ from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import Key, Port, Steps
 from messages.api import ApiRequest, CallApi, Verb
 from messages.events import PostEvent
-from messages.mirrors import MirrorsDescribed
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pods import (
     API,
@@ -31,7 +30,7 @@ from messages.pods import (
     PodUid,
     SourceName,
 )
-from messages.sources import Epoch, MirrorsJudged, SourceListed, SourceMessage
+from messages.sources import Epoch, MirrorsDescribed, MirrorsJudged, SourceListed, SourceMessage
 from messages.watches import (
     ObjectOp,
     ObjectsAre,

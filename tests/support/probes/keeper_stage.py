@@ -9,9 +9,10 @@ from typing import Any
 from typing_extensions import override
 
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
-from actors.probes.orders import PROBE_KEEPER, PROBERS, prober_key
-from actors.probes.thresholds import begin
+from actors.probes.specs import begin
 from actors.probes.watching import (
+    PROBE_KEEPER,
+    PROBERS,
     DropProbe,
     FollowProbes,
     OnlyProbes,
@@ -21,6 +22,7 @@ from actors.probes.watching import (
     ProbesToRun,
     RestProbe,
     RunProbe,
+    prober_key,
 )
 from kernel import DynamicSpec, Port, Runtime, Steps, SupervisorSpec, isolated
 from messages.events import PostEvent

@@ -10,17 +10,19 @@ from typing_extensions import override
 
 from actors.probes.command_turns import CommandTurns
 from actors.probes.engine import ProbeEngine
-from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
 from actors.probes.loop_messages import (
     PROBE_LOOP,
+    ForgetProbe,
     Loop,
+    NoteRun,
+    ProbeEdges,
     ProbeLoopMemory,
     ProbeLoopPorts,
+    WatchProbe,
 )
 from actors.probes.loop_owner import ProbeLoopOwner
-from actors.probes.news import ProbeFact
 from actors.probes.specs import ProbeSpec, probe_of
-from actors.probes.watched import ProbeMemory
+from actors.probes.watched import ProbeFact, ProbeMemory
 from actors.probes.watching import (
     FollowProbes,
     ProbeIs,

@@ -9,11 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from actors.probes.engine import ProbeEngine
-from actors.probes.loop_commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
+from actors.probes.loop_messages import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
 from actors.probes.names import LookUp, look_up_lanes
-from actors.probes.news import ExecIsDue, ProbeFact, ProbeNews
 from actors.probes.specs import ProbeHandler, ProbeSpec
-from actors.probes.watched import ProbeMemory, ProbeTarget, WatchedProbe
+from actors.probes.watched import (
+    ExecIsDue,
+    ProbeFact,
+    ProbeMemory,
+    ProbeNews,
+    ProbeTarget,
+    WatchedProbe,
+)
 from messages.pods import PodUid
 from messages.probing import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds

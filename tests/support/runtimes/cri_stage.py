@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from actors.probes.names import look_up_lanes
+from actors.volumes.mounts.system_calls import KernelMounts
 from files.cgroups.names import CgroupOptions
 from kernel import Port, Threads
 from messages.events import PostEvent
@@ -19,13 +20,13 @@ from runtimes.containers.actor import POD_RUNTIME, ContainersOptions, Containers
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroups.opening import open_cgroups
+from runtimes.cri.configs.documents import ConfigNotice
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigNotice
-from runtimes.cri.disk_lanes import disk_lanes
+from runtimes.cri.hands import disk_lanes
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.messages import IMAGE_KEEPER, ImageMemory, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
-from runtimes.cri.operations.context import OperationContext
+from runtimes.cri.operations.flow import OperationContext
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.lifecycle_hooks.actor import HOOK_RUNNER, HookMemory, HookRunner
 from runtimes.lifecycle_hooks.sockets import LoopSockets
@@ -98,6 +99,7 @@ class CriStage:
             node=lambda: self.node,
             runtime=self._name,
             cgroups=cgroups,
+            mounts=KernelMounts(),
             cgroup_options=options,
             cgroup_facts=cgroups.facts,
             notice=lambda _pod, notice: self.notices.append(notice),

@@ -27,12 +27,13 @@ from runtimes.lifecycle_hooks.messages import (
     HookAction,
     HookEnded,
     HookKind,
+    HookOutcome,
     HookRef,
     HooksMessage,
+    HookSockets,
     RunHook,
     ShortenHook,
 )
-from runtimes.lifecycle_hooks.outcomes import HookOutcome, HookSockets
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.runtimes.hollow_stage import VERSION, creation, hollow_pod

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from actors.logs.cri_lines import LogStream
 from actors.logs.directories import opened
 from actors.logs.layout import LoggedPod, log_directory, log_name, log_path
 from actors.logs.reading import LogQuery, LogReading
-from actors.logs.records import log_text
+from actors.logs.records import LogStream, log_text
 from messages.pods import PodUid
 from messages.units import Timestamp
 

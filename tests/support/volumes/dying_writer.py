@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from actors.volumes.atomic_directory import AtomicDirectory
-from actors.volumes.payload import Payload, VolumeFile
+from actors.volumes.content.files import Payload, VolumeFile
 from messages.units import Timestamp
 
 NOON: Final = Timestamp(1_900_000_000.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from actors.volumes.payload import Payload, VolumeFile
+from actors.volumes.content.files import Payload, VolumeFile
 
 
 def seen_in(volume: Path) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.events.ring import EventRing
+from actors.events.feed_parts import EventRing
 
 ONE = b"event: pod\ndata: {}\n\n"
 

@@ -23,7 +23,7 @@ from actors.node.machine import (
     MachineFacts,
     default_addresses,
 )
-from actors.node.resources import NodeResources, capacity
+from actors.node.rules import NodeResources, capacity
 from messages.pod_runtime import RuntimeNode
 from tests.support.node.node_stage import FACTS, MadeUpMachine
 

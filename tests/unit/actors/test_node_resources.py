@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.node.resources import NodeResources, allocatable, capacity, written
+from actors.node.rules import NodeResources, allocatable, capacity, written
 from manifests.thresholds import Threshold, parse_threshold
 from tests.support.node.node_stage import FACTS, GIB
 

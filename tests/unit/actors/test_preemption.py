@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actors.pods.preemption import Candidate, is_ever_preemptable, victims
+from actors.pods.node_fit import Candidate, is_ever_preemptable, victims
 from manifests.qos import is_critical
 from manifests.requests import pod_requests
 from messages.pods import Pod

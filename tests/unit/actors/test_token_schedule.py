@@ -9,17 +9,20 @@ from typing import Any
 import pytest
 
 from actors.volumes.token_records import TokenQueue, TokenRecord
-from actors.volumes.token_requests import TokenAsk, account_of, token_issued, token_request
-from actors.volumes.token_schedule import (
+from actors.volumes.tokens import (
     IssuedToken,
     TokenAlarms,
+    TokenAsk,
     TokenAsking,
     TokenSituation,
     TokenStep,
     WaitFor,
+    account_of,
     expires_in,
     next_token_step,
     shown_token,
+    token_issued,
+    token_request,
 )
 from manifests.times import rfc3339
 from messages.pods import PodUid

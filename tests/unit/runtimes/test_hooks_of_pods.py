@@ -9,7 +9,7 @@ import pytest
 from messages.container_runtime import PullImage, RunSandbox, StartContainer, StopContainer
 from messages.pod_runtime import ContainerObserved, ProbeVerdict
 from messages.units import Seconds
-from runtimes.containers.notes import HookKey, HookRun
+from runtimes.containers.contents import HookKey, HookRun
 from runtimes.containers.plan import plan, plan_removal, plan_stop
 from runtimes.containers.running_steps import LONGEST_POST_START
 from runtimes.containers.shape import shape_of

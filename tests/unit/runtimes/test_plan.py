@@ -10,8 +10,8 @@ from manifests.container_hashes import container_hash
 from messages.container_runtime import CreateContainer, RunSandbox, StopContainer
 from messages.pod_runtime import ContainerWait, ProbeVerdict
 from messages.units import Seconds, Timestamp
+from runtimes.containers.contents import ContainerNotes, ImageNotes
 from runtimes.containers.crash_backoff import CrashNotes
-from runtimes.containers.notes import ContainerNotes, ImageNotes
 from runtimes.containers.plan import plan
 from runtimes.containers.situation import SANDBOX, Flight, Limits, Plan
 from tests.support.runtimes.situations import (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from messages.units import Seconds
-from runtimes.containers.stop_line import COUNTS_FOR, StopLine, WaitingStop
+from runtimes.containers.stopping import COUNTS_FOR, StopLine, WaitingStop
 
 
 def stop(ref: int, grace: float = 30.0, asked_at: float = 0.0) -> WaitingStop:

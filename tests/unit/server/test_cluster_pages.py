@@ -8,13 +8,13 @@ from prometheus_client.core import Metric
 
 from messages.api import CallsDescribed
 from messages.events import EventsDescribed
-from messages.mirrors import MirrorsDescribed
 from messages.pods import FullName
+from messages.sources import MirrorsDescribed
 from messages.units import Timestamp
 from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
-from server.answers import ClusterState, Unanswered
 from server.cluster_metrics import cluster_metrics
 from server.health import HealthCheck, api_server
+from server.questions import ClusterState, Unanswered
 
 SERVER = "https://127.0.0.1:6443"
 REFUSED = f"cannot list pods at {SERVER} as n1: connection refused"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
-from server.control.peers import PeerUser, allowed_users, peer_of
+from server.control.console import PeerUser, allowed_users, peer_of
 
 
 def test_the_kernel_says_who_made_a_connection() -> None:

@@ -24,9 +24,9 @@ from messages.pods import PodUid
 from messages.units import Seconds, TimesCounted, Timestamp
 from messages.volumes import VolumeDescribed, VolumesDescribed, VolumeState
 from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
-from server.answers import Unanswered
 from server.cluster_metrics import feed_metrics, object_metrics
 from server.object_pages import PIECE, volumez, watchz
+from server.questions import Unanswered
 from server.runtime_metrics import volume_metrics
 
 NOW: Final = Timestamp(1_000.0)

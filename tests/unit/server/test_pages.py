@@ -26,9 +26,9 @@ from messages.sources import (
 )
 from messages.units import Seconds, TimesCounted, Timestamp
 from server import documents, health
-from server.answers import Unanswered
 from server.health import HealthCheck
 from server.metrics import Measurements, exposition
+from server.questions import Unanswered
 from tests.support.agent.served import NO_PODS
 from tests.support.builders import make_pod
 

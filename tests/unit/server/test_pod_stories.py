@@ -26,8 +26,8 @@ from messages.pods import FILE, Pod, PodPhase
 from messages.sources import Epoch, ManifestVerdict, SourceDescribed, Verdict
 from messages.statuses import PodStatus
 from messages.units import Seconds, Timestamp
-from server.answers import Unanswered
 from server.pod_stories import objects_of, old_variables, pod_story
+from server.questions import Unanswered
 from tests.support.builders import make_pod
 
 WEB: Final = make_pod("web")

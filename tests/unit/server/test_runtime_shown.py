@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from messages.pod_runtime import RuntimeDescribed
-from server.answers import Unanswered
 from server.health import runtime_shown
+from server.questions import Unanswered
 from tools.reference.sample_state import RUNNING
 
 CLASS = RuntimeDescribed(name="shop.node:Node", version="3")

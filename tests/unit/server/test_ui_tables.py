@@ -20,10 +20,10 @@ from messages.pods import FILE, HTTP, Pod, PodPhase, PodUid
 from messages.sources import Epoch, ManifestVerdict, SourceDescribed, Verdict
 from messages.statuses import PodCondition, PodStatus
 from messages.units import Timestamp
-from server.answers import Unanswered
 from server.health import HealthCheck
 from server.health_pages import AgentHealth
 from server.pod_questions import PodsBackground
+from server.questions import Unanswered
 from server.ui.paging import MOST, PageAsked, PagedTable, WrongPageError, page_of
 from server.ui.pod_table import (
     ORDERS,

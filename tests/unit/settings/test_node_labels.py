@@ -6,7 +6,7 @@ import pytest
 
 from manifests.taints import check_taints
 from messages.pods import JsonObject
-from settings.node_labels import check_labels, refused_labels
+from settings.checks import check_labels, refused_labels
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.logs.cri_lines import (
-    ALL_STREAMS,
-    LONGEST_PART,
-    LogPart,
-    LogStream,
-    PartReader,
-    part_of,
-)
 from actors.logs.layout import (
     LoggedPod,
     attempt_of,
@@ -28,14 +20,20 @@ from actors.logs.layout import (
     pod_log_name,
     rotated_names,
 )
+from actors.logs.open_files import EndCounter, line_ends, tail_found
 from actors.logs.records import (
+    ALL_STREAMS,
+    LONGEST_PART,
     LONGEST_RECORD,
+    LogPart,
     LogRecord,
+    LogStream,
+    PartReader,
     RecordAssembler,
     log_lines,
     log_text,
+    part_of,
 )
-from actors.logs.tails import EndCounter, line_ends, tail_found
 from messages.pods import PodUid
 
 POD = LoggedPod("shop", "web-0", PodUid("0a1b"))

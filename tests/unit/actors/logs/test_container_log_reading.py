@@ -18,11 +18,10 @@ from actors.logs.answers import (
     log_reading,
     logged_pods,
 )
-from actors.logs.cri_lines import LogStream
 from actors.logs.directories import LogDirectory, opened
 from actors.logs.layout import LoggedPod
 from actors.logs.reading import LogQuery, LogReading
-from actors.logs.records import log_text
+from actors.logs.records import LogStream, log_text
 from messages.container_runtime import (
     ContainerLog,
     ReadContainerLog,

@@ -1,7 +1,7 @@
 """Which command of a probe has the next turn."""
 
 from actors.probes.command_turns import CommandTurns
-from actors.probes.news import ExecIsDue
+from actors.probes.watched import ExecIsDue
 from messages.pods import PodUid
 from messages.probing import ProbeKey, ProbeKind
 from messages.units import Seconds

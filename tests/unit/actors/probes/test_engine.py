@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from actors.probes import connections
 from actors.probes.engine import TOLD_AGAIN_AFTER, ProbeEngine
-from actors.probes.loop_commands import ProbeEdges
+from actors.probes.loop_messages import ProbeEdges
 from actors.probes.specs import ProbeSpec
 from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.probing import ProbeKind, ProbeOutcome, ProbeResult

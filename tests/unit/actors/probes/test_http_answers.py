@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.probes.http_answers import MOST_OF_BODY, MOST_OF_HEAD, HttpAnswerError, HttpAnswerReader
+from actors.probes.http_messages import (
+    MOST_OF_BODY,
+    MOST_OF_HEAD,
+    HttpAnswerError,
+    HttpAnswerReader,
+)
 
 LONG = b"x" * 5_000
 WHOLE = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.probes.http_requests import HttpPage, UnusableLocationError, led_to, page_of, request_of
+from actors.probes.http_messages import HttpPage, UnusableLocationError, led_to, page_of, request_of
 from manifests.handlers import HttpGetAction
 
 

@@ -11,9 +11,8 @@ from queue import SimpleQueue
 import pytest
 
 from actors.probes.loop import ProbeLoop, ProbeThread
-from actors.probes.loop_commands import ProbeEdges
-from actors.probes.news import ExecIsDue, ProbeFact, ProbeNews
-from actors.probes.watched import ProbeMemory, ProbeTarget
+from actors.probes.loop_messages import ProbeEdges
+from actors.probes.watched import ExecIsDue, ProbeFact, ProbeMemory, ProbeNews, ProbeTarget
 from kernel import SystemClock
 from manifests.handlers import ExecAction, TcpSocketAction
 from messages.probing import ProbeKind, ProbeOutcome, ProbeResult

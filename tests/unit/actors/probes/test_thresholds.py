@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.probes.thresholds import AnswersNeeded, Count, begin, counted
+from actors.probes.specs import AnswersNeeded, Count, begin, counted
 from messages.probing import ProbeKind, ProbeResult
 
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE

@@ -15,8 +15,8 @@ from actors.volumes.atomic_directory import (
     ContentNotWrittenError,
     write_generation,
 )
+from actors.volumes.content.files import Payload, VolumeFile
 from actors.volumes.opened import opened, read_file, remove_all
-from actors.volumes.payload import Payload, VolumeFile
 from messages.units import Timestamp
 from tests.support.volumes.reading import data_of, mode_of, payload_of, seen_in, strays_in
 

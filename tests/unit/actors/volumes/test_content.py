@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from actors.volumes.content.files import Payload, VolumeFile
 from actors.volumes.content.making import (
     VolumeContent,
     VolumeSituation,
@@ -14,7 +15,6 @@ from actors.volumes.content.making import (
     tokens_of,
     volume_content,
 )
-from actors.volumes.payload import Payload, VolumeFile
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import Pod
 from messages.tokens import TokenNeeded

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.volumes.mounts.empty_dir_sizes import memory_size, page_size
+from actors.volumes.making.forms import memory_size, page_size
 from actors.volumes.mounts.empty_dirs import make_of_huge_pages, make_on_disk
 from actors.volumes.mounts.places import VolumePlace
 from actors.volumes.mounts.system_calls import KernelMounts, MountFlag

@@ -9,9 +9,8 @@ from structlog.testing import capture_logs
 
 from actors.volumes.making.foreign import DriverRecord, ForeignVolume
 from actors.volumes.making.foreign_search import pods_on_disk, stage_mounts
-from actors.volumes.making.forms import VolumePlugin
+from actors.volumes.making.forms import VolumePlugin, volume_place
 from actors.volumes.making.jobs import VolumesTornDown
-from actors.volumes.making.layout import volume_place
 from actors.volumes.making.teardown import Teardowns
 from actors.volumes.mounts.mount_table import mounts_below
 from actors.volumes.mounts.places import opened_parent

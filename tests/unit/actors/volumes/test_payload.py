@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.volumes.payload import Payload, VolumeFile
+from actors.volumes.content.files import Payload, VolumeFile
 
 SECRET = VolumeFile(b"hunter2", 0o600, 1000)
 

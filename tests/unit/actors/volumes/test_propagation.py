@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.volumes.mounts.mount_table import mounts_of
-from actors.volumes.mounts.propagation import propagation_trouble
+from actors.volumes.mounts.mount_table import mounts_of, propagation_trouble
 
 MOUNTS = mounts_of(
     b"""

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from actors.volumes.atomic_directory import OLD_STAYS, AtomicDirectory
-from actors.volumes.payload import Payload
+from actors.volumes.content.files import Payload
 from messages.units import Timestamp
 from tests.support.volumes.hammering import hammering
 from tests.support.volumes.reading import payload_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.volumes.mounts.safe_opening import make_inside, open_inside, open_plain
+from actors.volumes.mounts.places import make_inside, open_inside, open_plain
 from actors.volumes.mounts.system_calls import has_openat2
 
 HAMMERED_FOR = 1.0
@@ -37,7 +37,7 @@ def volume(tmp_path: Path) -> Iterator[int]:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return how names are opened: by a kernel that has ``openat2``, or by one that has not."""
     if request.param == "walk":
-        monkeypatch.setattr("actors.volumes.mounts.safe_opening.has_openat2", lambda: False)
+        monkeypatch.setattr("actors.volumes.mounts.places.has_openat2", lambda: False)
     elif not has_openat2():
         pytest.skip("this kernel has no openat2")
     return str(request.param)

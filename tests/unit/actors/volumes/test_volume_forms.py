@@ -15,11 +15,14 @@ from actors.volumes.making.forms import (
     RefusedForm,
     VolumePlugin,
     form_of,
+    is_path_part,
     kind_of,
     plugin_of,
+    pod_directory,
+    ready_marker,
     shows_pod,
+    volume_place,
 )
-from actors.volumes.making.layout import is_path_part, pod_directory, ready_marker, volume_place
 from actors.volumes.mounts.host_paths import HostPathType
 from messages.pods import PodUid
 

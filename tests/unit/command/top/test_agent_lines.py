@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from command.tables import BAD, DOUBTFUL
-from command.top.agent_lines import agent_lines
+from command.top.lines import agent_lines
 from command.top.state import AgentLink, TopState
 
 

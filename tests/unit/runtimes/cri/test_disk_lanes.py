@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from kernel import BusyError, Failure, StepError
-from runtimes.cri.disk_lanes import SIZES, disk_lanes
+from runtimes.cri.hands import SIZES, disk_lanes
 from runtimes.cri.operations.flow import Disk, DiskError, DiskLane, trouble_of
 from tests.support.kernel.players import Gate
 from tests.support.kernel.probe import Probe
@@ -84,7 +84,7 @@ def test_what_is_one_threads_alone_has_no_second_one_while_that_hangs(
 
 HANGING = """
 import threading
-from runtimes.cri.disk_lanes import disk_lanes
+from runtimes.cri.hands import disk_lanes
 from runtimes.cri.operations.flow import DiskLane
 hangs = threading.Event()
 lanes = disk_lanes()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from actors.volumes.mounts.system_calls import KernelMounts
 from files.cgroups.names import CgroupOptions
 from kernel import Delay, Operation, carried_out
 from messages.pod_runtime import ContainerObserved, ContainerState
@@ -13,8 +14,7 @@ from runtimes.cri.cgroups.opening import open_cgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.containers import LOOKS_AT_A_START, start
-from runtimes.cri.operations.context import OperationContext
-from runtimes.cri.operations.flow import RpcError
+from runtimes.cri.operations.flow import OperationContext, RpcError
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
@@ -29,6 +29,7 @@ def begin() -> Operation[ContainerObserved]:
         node=lambda: CriNode(name="n1", root_dir="/var/lib/kubelet"),
         runtime=lambda: "containerd",
         cgroups=open_cgroups(CgroupOptions(per_qos=False)),
+        mounts=KernelMounts(),
         notice=lambda _pod, _notice: None,
     )
     return start("containerd://c1", context)

@@ -8,7 +8,7 @@ import pytest
 
 from messages.pods import JsonObject
 from runtimes.environment.assembling import environment_of
-from runtimes.environment.situation import Environment, EnvironmentSituation
+from runtimes.environment.objects import Environment, EnvironmentSituation
 from tests.support.builders import make_pod
 
 MAIN: Final[JsonObject] = {

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from messages.cluster import ClusterPort, ClusterService
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import UsedObject
-from runtimes.environment.assembling import environment_of
-from runtimes.environment.expansion import LONGEST_TEXT
-from runtimes.environment.objects import used_objects
-from runtimes.environment.situation import Environment, EnvironmentSituation
+from runtimes.environment.assembling import LONGEST_TEXT, environment_of
+from runtimes.environment.objects import Environment, EnvironmentSituation, used_objects
 from tests.support.builders import make_pod
 
 SECRET: Final = ObjectKind.SECRET

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.environment.expansion import LONGEST_TEXT, expanded, without_value
-from runtimes.environment.situation import UnusableEnvironmentError
+from runtimes.environment.assembling import LONGEST_TEXT, expanded, without_value
+from runtimes.environment.objects import UnusableEnvironmentError
 
 VARIABLES = {"A": "1", "EMPTY": "", "A B": "2", "A(": "3", "": "4", "D": "$(A)$$"}
 

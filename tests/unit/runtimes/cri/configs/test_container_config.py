@@ -11,8 +11,8 @@ import pytest
 from manifests.validation.probes import STOP_SIGNALS
 from messages.pods import Pod
 from runtimes.cri.configs.container import ContainerCreation, container_config, stop_signal
+from runtimes.cri.configs.documents import ConfigRefusedError
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sandbox import sandbox_config
 from runtimes.cri.configs.security import MASKED_PATHS, READONLY_PATHS, ImageUser, image_user
 from runtimes.cri.wire import cri_pb2 as cri

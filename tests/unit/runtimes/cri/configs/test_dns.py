@@ -19,8 +19,8 @@ from runtimes.cri.configs.dns import (
     pod_dns,
     pod_hostname,
 )
+from runtimes.cri.configs.documents import ConfigRefusedError
 from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
-from runtimes.cri.configs.refusals import ConfigRefusedError
 from tests.support.builders import make_pod
 
 DOMAIN = "cluster.local"

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from messages.pods import Pod
 from messages.volumes import PodVolume
 from runtimes.cri.configs.container import ContainerCreation, container_config
+from runtimes.cri.configs.documents import ConfigRefusedError
 from runtimes.cri.configs.mounts import MountSituation, container_mounts
 from runtimes.cri.configs.namespaces import UserIds
 from runtimes.cri.configs.node import CriNode, HandlerFeatures, RuntimeFeatures
-from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sandbox import runtime_handler, sandbox_config, sandbox_notices
 from tests.support.builders import make_pod
 

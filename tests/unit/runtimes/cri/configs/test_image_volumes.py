@@ -8,9 +8,9 @@ import pytest
 
 from runtimes.cri.configs import labels
 from runtimes.cri.configs.container import ContainerCreation, container_config
+from runtimes.cri.configs.documents import ConfigRefusedError
 from runtimes.cri.configs.mounts import MountSituation, container_mounts
 from runtimes.cri.configs.node import CriNode, RuntimeFeatures, image_volume_features
-from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.images.garbage import images_in_use
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod

@@ -12,10 +12,10 @@ from actors.volumes.mounts.sub_paths import SubPath
 from messages.container_runtime import RuntimeFailureKind
 from messages.pods import Pod
 from messages.volumes import PodVolume
+from runtimes.cri.configs.documents import ConfigRefusedError
 from runtimes.cri.configs.mounts import ContainerMounts, MountSituation, container_mounts
 from runtimes.cri.configs.node import CriNode, HandlerFeatures
-from runtimes.cri.configs.refusals import ConfigRefusedError
-from runtimes.cri.disk.tasks import (
+from runtimes.cri.disk.pod_files import (
     BindSubPath,
     CheckPropagation,
     MakeLogDirectory,

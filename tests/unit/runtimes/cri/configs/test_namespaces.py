@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from messages.container_runtime import RuntimeFailureKind
 from messages.pods import PodUid
 from runtimes.cri.configs.container import ContainerCreation, container_config
+from runtimes.cri.configs.documents import ConfigRefusedError
 from runtimes.cri.configs.namespaces import UserIdRanges, UserIds, ids_of_sandbox
 from runtimes.cri.configs.node import CriNode, HandlerFeatures, RuntimeFeatures
-from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sandbox import sandbox_config
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod

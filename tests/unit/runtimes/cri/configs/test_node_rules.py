@@ -9,9 +9,9 @@ import pytest
 
 from messages.container_runtime import RuntimeFailureKind
 from messages.pods import Pod
+from runtimes.cri.configs.documents import ConfigRefusedError
 from runtimes.cri.configs.namespaces import dotted, pod_sysctls
 from runtimes.cri.configs.node import CriNode, RuntimeFeatures
-from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sandbox import runtime_handler, sandbox_config
 from runtimes.cri.configs.security import apparmor_profile, old_apparmor_name, seccomp_profile
 from runtimes.cri.wire import cri_pb2 as cri

@@ -21,7 +21,7 @@ from runtimes.cri.configs.reading import (
     sandbox_observed,
 )
 from runtimes.cri.configs.sandbox import sandbox_config
-from runtimes.cri.disk.tasks import LastWords
+from runtimes.cri.disk.pod_files import LastWords
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod
 

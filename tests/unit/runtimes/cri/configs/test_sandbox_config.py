@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from messages.container_runtime import RuntimeFailureKind
+from runtimes.cri.configs.documents import ConfigRefusedError
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sandbox import sandbox_config, sandbox_notices
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod

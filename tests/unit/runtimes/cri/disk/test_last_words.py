@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtimes.cri.disk.last_words import read_last_words
-from runtimes.cri.disk.tasks import LastWords
+from runtimes.cri.disk.pod_files import LastWords
 
 STAMP = "2030-01-01T00:00:00.000000001Z stdout"
 LOG = ("shop_web_u1", "main", "0.log")

@@ -10,8 +10,13 @@ import pytest
 from actors.volumes.mounts.places import VolumePlace
 from actors.volumes.mounts.sub_paths import SubPath
 from actors.volumes.mounts.system_calls import KernelMounts, MountFlag
-from runtimes.cri.disk.pod_files import bind_part, carry_out, check_propagation
-from runtimes.cri.disk.tasks import BindSubPath, CheckPropagation
+from runtimes.cri.disk.pod_files import (
+    BindSubPath,
+    CheckPropagation,
+    bind_part,
+    carry_out,
+    check_propagation,
+)
 from tests.support.volumes.mounting import RefusingMounts
 
 

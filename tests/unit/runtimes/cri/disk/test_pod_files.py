@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from runtimes.cri.disk.pod_files import carry_out
-from runtimes.cri.disk.tasks import (
+from runtimes.cri.disk.pod_files import (
     MakeLogDirectory,
     MakeTerminationFile,
     WriteHostsFile,
+    carry_out,
 )
 
 
