@@ -15,7 +15,7 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from messages.units import Seconds, Timestamp
+from messages.units import Instant, Seconds, Timestamp
 
 
 class Clock(Protocol):
@@ -28,6 +28,10 @@ class Clock(Protocol):
     def wall(self) -> Timestamp:
         """Return seconds since the Unix epoch."""
         ...
+
+    def now(self) -> Instant:
+        """Return this moment on both clocks."""
+        return Instant(self.monotonic(), self.wall())
 
     def real_delay(self, due: Seconds) -> float | None:
         """Return how many real seconds a thread has to wait until ``due``.

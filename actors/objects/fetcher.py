@@ -30,7 +30,7 @@ from messages.holders import (
 )
 from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectState
 from messages.pods import JsonObject
-from messages.units import Instant, Seconds
+from messages.units import Seconds
 from stores.objects.cached import (
     CachedObject,
     FailedFetch,
@@ -201,7 +201,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     def _begin(self) -> None:
         memory = self._memory
         from_etcd = memory.cached.needs_etcd([memory.wanted_for] if memory.is_wanted else [])
-        fetch = ObjectFetch(self._now(), memory.newest, from_etcd, memory.wanted)
+        fetch = ObjectFetch(self.clock.now(), memory.newest, from_etcd, memory.wanted)
         if not can_exist(self._object):
             self._conclude(fetch, None)
             return
@@ -253,6 +253,3 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if memory.references is not None:
             self._ports.manager.tell(memory.news(self._object, self._mode.value))
             memory.note_told()
-
-    def _now(self) -> Instant:
-        return Instant(self.clock.monotonic(), self.clock.wall())

@@ -48,7 +48,7 @@ from messages.holders import (
 from messages.objects import ChangeMissed, HeldObject, ObjectId, ObjectKind, ReadVerdict
 from messages.pods import LOCAL_FILES
 from messages.sources import DescribeSource, Epoch, Rescan
-from messages.units import Instant, Seconds
+from messages.units import Seconds
 from stores.objects.changes import JointUsage, change_after
 
 MAX_GONE: Final = 1000
@@ -226,7 +226,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         """Tell what the last look changed; after the first look of this life, also what it did not change."""
         memory = self._memory
         after = known_objects(
-            memory.state, self._outage(), memory.told, memory.highest_gone, self._now()
+            memory.state, self._outage(), memory.told, memory.highest_gone, self.clock.now()
         )
         unchanged = [each for each, held in after.items() if memory.told.get(each) is held]
         for fact in news(dict(memory.told), after, memory.gone, memory.usage.concerned):
@@ -261,7 +261,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     def _set(self, wanted: ObjectId, known: Mapping[ObjectId, KnownLocalObject]) -> HeldObject:
         """Set what is known of an object, if pods reference it. A look proves all that followers want."""
         memory = self._memory
-        held = held_object(wanted, known, memory.state, self._outage(), self._now())
+        held = held_object(wanted, known, memory.state, self._outage(), self.clock.now())
         needs = memory.needs.get(wanted)
         if needs is not None:
             self._objects[wanted.kind].set(wanted, held, proven=needs.wanted)
@@ -301,9 +301,6 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         self._managers[fact.described.object.kind].tell(fact)
 
     # What is so now.
-
-    def _now(self) -> Instant:
-        return Instant(self.clock.monotonic(), self.clock.wall())
 
     def _outage(self) -> Outage | None:
         trouble = self._files.trouble

@@ -145,13 +145,13 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
         if self._memory.has_lived:
             self._ports.manager.tell(HolderBegan(object=self._memory.object))
         self._memory.has_lived = True
-        now = self._now()
+        now = self.clock.now()
         self._watched.revive(now)
         self._carry_out(now)
 
     @override
     def receive(self, message: ObjectWatcherMessage, /) -> None:
-        now, watched = self._now(), self._watched
+        now, watched = self.clock.now(), self._watched
         complaint = watched.complaint
         match message:
             case ReferencesAre():
@@ -175,12 +175,9 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
 
     @override
     def stopping(self) -> None:
-        now = self._now()
+        now = self.clock.now()
         self._watched.give_up(now)
         self._carry_out(now)
-
-    def _now(self) -> Instant:
-        return Instant(self.clock.monotonic(), self.clock.wall())
 
     def _carry_out(self, now: Instant) -> None:
         """Set what is known first: whoever hears of a change then knows the new value."""

@@ -21,7 +21,7 @@ from actors.probes.tick_queue import TICK, TickQueue, TickRoom, first_due, next_
 from actors.probes.watched import LATE_AFTER, ExecIsDue, ProbeFact, ProbeMemory, WatchedProbe, count
 from manifests.handlers import ExecAction
 from messages.probing import ProbeKey, ProbeOutcome, ProbeResult
-from messages.units import Instant, Seconds
+from messages.units import Seconds
 
 MOST_BEGUN: Final = 64
 """Attempts that are begun in one turn. Then the sockets are looked at again."""
@@ -305,7 +305,7 @@ class ProbeEngine:
                 watched.tick = self._dues.add(Seconds(self._now + TICK), watched)
                 return
         watched.tries = 0
-        moment = Instant(self._clock.monotonic(), self._clock.wall())
+        moment = self._clock.now()
         if news := count(watched, outcome, moment):
             self._facts.append(news)
         if not watched.count.is_held:

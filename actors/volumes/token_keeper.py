@@ -171,7 +171,7 @@ class TokenKeeper(PooledActor[TokensMessage]):
             self._count(outcome.kind.value)
             self._note_failure(record, outcome.sentence, outcome)
             return
-        issued = token_issued(outcome, self._now(), random.random())  # noqa: S311  # only jitter
+        issued = token_issued(outcome, self.clock.now(), random.random())  # noqa: S311  # only jitter
         if issued is None:
             self._count("unusable")
             self._note_failure(record, NO_TOKEN)
@@ -226,7 +226,7 @@ class TokenKeeper(PooledActor[TokensMessage]):
         self._set_next_look()
 
     def _examine(self, tokens: PodTokens) -> None:
-        now = self._now()
+        now = self.clock.now()
         delays: list[float] = []
         for record in tokens.records.values():
             step = record.step(now)
@@ -259,7 +259,7 @@ class TokenKeeper(PooledActor[TokensMessage]):
             tokens = self._memory.pods.get(record.uid)
             if tokens is None or not tokens.has(record):
                 continue  # nobody wants it any more
-            if record.step(self._now()) is TokenAsking.ASK:
+            if record.step(self.clock.now()) is TokenAsking.ASK:
                 record.is_asking = True
                 request = token_request(tokens.pod, record.ask)
                 self._calls.begin(record, api_call(self._ports.calls, request))
@@ -277,11 +277,8 @@ class TokenKeeper(PooledActor[TokensMessage]):
 
     # --- small things ----------------------------------------------------------------------------------
 
-    def _now(self) -> Instant:
-        return Instant(self.clock.monotonic(), self.clock.wall())
-
     def _apart(self) -> float:
-        now = self._now()
+        now = self.clock.now()
         return now.wall - now.monotonic
 
     def _count(self, result: str) -> None:

@@ -175,13 +175,13 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     def _go_on(self) -> None:
         """Let those stop and start for which there is room now."""
         self._let_waiting_stop()
-        self._driver.let_waiting_start(self._moment)
+        self._driver.let_waiting_start(self.clock.now)
         self._check_later()
 
     # --- what it hears ---------------------------------------------------------------------------------
 
     def _take_command(self, command: RunPod | StopPod | ForgetPod) -> None:
-        moment = self._moment()
+        moment = self.clock.now()
         uid = command.pod.uid if isinstance(command, RunPod) else command.uid
         record = self._memory.record_of(uid)
         if command.mark < record.mark:
@@ -204,7 +204,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         if call is None or record is None:
             return
         self._to_examine.take_listed(record)
-        moment = self._moment()
+        moment = self.clock.now()
         self._learn(record, call, answer, moment)
         if record.shape is not None and record.shape.is_large:
             self._to_examine.add_soon(record.uid)
@@ -219,7 +219,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         reporter = self._driver.reporter
         reporter.say_hook(record, container, ended.ref.kind, "hook ended")
         reporter.say(record, when_hook_ended(ended), container)
-        self._examine(record, self._moment())
+        self._examine(record, self.clock.now())
 
     def _learn(
         self, record: RuntimeRecord, call: Call, answer: RuntimeAnswered, moment: Instant
@@ -255,7 +255,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                     self._to_examine.drop_listed(uid)
                     record = self._memory.record_of(uid)
                     self._take_contents(record, in_order(sandboxes))
-                    self._examine(record, self._moment())
+                    self._examine(record, self.clock.now())
             case RuntimeIsAway(message=message):
                 if not self._driver.away:
                     _log.debug("the runtime of containers is away", trouble=message)
@@ -290,7 +290,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     def _examine_rest(self) -> None:
         """Examine some of the pods that are to be, the others in later turns."""
-        moment = self._moment()
+        moment = self.clock.now()
         for record in self._to_examine.turn():
             self._examine(record, moment)
         if not self._to_examine:
@@ -347,9 +347,6 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     # --- time ------------------------------------------------------------------------------------------
 
-    def _moment(self) -> Instant:
-        return Instant(self.clock.monotonic(), self.clock.wall())
-
     def _let_waiting_stop(self) -> None:
         """Tell the stops whose turn it is, and set the alarm for the next one."""
         if self._calls.next_stop is not None:
@@ -363,7 +360,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     def _take_due(self) -> None:
         """Examine the pods that are due."""
-        moment = self._moment()
+        moment = self.clock.now()
         for record in self._due.take_due(moment.monotonic, self._options.pods_at_once):
             self._examine(record, moment)
         self._go_on()

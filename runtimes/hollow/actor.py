@@ -31,7 +31,7 @@ from messages.container_runtime import (
 )
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.probing import AnswersDescribed, DescribeAnswers
-from messages.units import Instant, Seconds
+from messages.units import Seconds
 from runtimes.hollow.core import HollowAnswer, HollowCore
 from runtimes.hollow.questions import answer_of
 from runtimes.hollow.record_file import HollowRecordsAre, HollowRecordsMessage
@@ -144,7 +144,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
 
     def _go_on(self) -> None:
         """Go the steps that are due. If these are too many for a turn, there is another one."""
-        self._answer(self._core.go_on(self._now(), STEPS_PER_TURN))
+        self._answer(self._core.go_on(self.clock.now(), STEPS_PER_TURN))
         self._end_turn()
 
     def _end_turn(self) -> None:
@@ -176,16 +176,18 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             case FollowProbes(subscriber=follower):
                 self._memory.probe_followers[follower] = None
             case DescribeAnswers(reply_to=asker):
-                asker.tell(AnswersDescribed(answers=self._core.answers(self._now()), bounds=()))
+                asker.tell(
+                    AnswersDescribed(answers=self._core.answers(self.clock.now()), bounds=())
+                )
             case _:
-                self._core.take_probe(message, self._now())
+                self._core.take_probe(message, self.clock.now())
 
     def _take(self, message: CallRuntime | HooksMessage) -> None:
         self._memory.in_hand = message
         if isinstance(message, CallRuntime):
-            self._answer(self._core.take(message, self._now()))
+            self._answer(self._core.take(message, self.clock.now()))
         else:
-            self._core.take_hook(message, self._now())
+            self._core.take_hook(message, self.clock.now())
         self._memory.in_hand = None
 
     # --- records ---------------------------------------------------------------------------------------
@@ -199,7 +201,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def _wait_for_records(self, message: HollowContainersMessage) -> None:
         memory = self._memory
         if isinstance(message, RecordsAre):
-            restore(self._core.machine, message.records.values(), self._now())
+            restore(self._core.machine, message.records.values(), self.clock.now())
             memory.is_restored = True
             self._no_records.at(None)
             waiting, memory.waiting = memory.waiting, []
@@ -225,7 +227,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             self._next_saving.after(SAVING_PAUSE)
 
     def _save_now(self, limit: int) -> None:
-        machine, now = self._core.machine, self._now()
+        machine, now = self._core.machine, self.clock.now()
         uids = tuple(islice(machine.touched, limit))
         if self._records is not None and uids:
             pods = {uid: saved(machine, uid, now) for uid in uids}
@@ -253,9 +255,6 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def _tell(self, followers: Iterable[Port[RuntimeFact]], fact: RuntimeFact) -> None:
         for follower in followers:
             follower.tell(fact)
-
-    def _now(self) -> Instant:
-        return Instant(self.clock.monotonic(), self.clock.wall())
 
     def _everything(self) -> ContainersAre:
         return ContainersAre(

@@ -73,60 +73,56 @@ class ContainerRecord:
 
 
 @dataclass(slots=True, eq=False)
-class CarryOut:
+class _Step:
+    """What happens by itself at a moment."""
+
+    due: Seconds
+    is_cancelled: bool = field(default=False, init=False)
+
+
+@dataclass(slots=True, eq=False)
+class CarryOut(_Step):
     """A request takes effect, and is answered."""
 
-    due: Seconds
     call: CallRuntime
     uid: PodUid
-    is_cancelled: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class ContainerEnds:
+class ContainerEnds(_Step):
     """A container ends: by itself, or because it is being stopped."""
 
-    due: Seconds
     container: ContainerRecord
     ending: Ending
-    is_cancelled: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class ContainerIsReady:
+class ContainerIsReady(_Step):
     """A container begins to serve."""
 
-    due: Seconds
     container: ContainerRecord
-    is_cancelled: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class SandboxDies:
+class SandboxDies(_Step):
     """A sandbox dies by itself."""
 
-    due: Seconds
     sandbox: SandboxRecord
-    is_cancelled: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class HookEnds:
+class HookEnds(_Step):
     """A hook of a container ends."""
 
-    due: Seconds
     request: RunHook
     failure: str
-    is_cancelled: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class ProbeTicks:
+class ProbeTicks(_Step):
     """An answer of a probe is due."""
 
-    due: Seconds
     key: ProbeKey
-    is_cancelled: bool = False
 
 
 HollowStep: TypeAlias = (
