@@ -142,6 +142,7 @@ JOB_KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
         "restartPolicy": "OnFailure",
         "annotations": {ENDS_AFTER: "0.4"},
     },
+    "limited": {"containers": ["main"], "deadlines": (2, 30, 90)},
     "ending": {"containers": ["main"], "annotations": {ENDS_AFTER: "90", STOPS_AFTER: "60"}},
 }
 

@@ -30,6 +30,9 @@ KINDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "optional": {"containers": ["crashing", "main"], "reads": "if there"},
     "private": {"containers": ["main"], "pull": "Always", "reads": "by login"},
     "tried": {"containers": ["done", "beside"], "restartPolicy": "OnFailure"},
+    "limited": {"containers": ["main", "crashing"], "deadlines": (2, 30, 90)},
+    "outrun": {"initContainers": ["second"], "containers": ["hooked"], "deadlines": (1, 3)},
+    "awaiting": {"containers": ["crashing"], "reads": "one", "deadlines": (1, 20)},
     "alive": {"containers": ["alive", "main"], "probes": {"alive": (LIVENESS,)}},
     "served": {"containers": ["served"], "probes": {"served": (READINESS, LIVENESS)}},
     "slow": {"containers": ["slow"], "probes": {"slow": (STARTUP, LIVENESS, READINESS)}},
@@ -91,4 +94,4 @@ def _traits(made: Mapping[str, Any]) -> set[str]:
     """Return what pods of a kind have that some rules are about."""
     names = {*made["containers"], *made.get("sidecars", ())}
     hooks = {"hooks"} if names & set(HOOKS) else set()
-    return {"reads", "probes"} & set(made) | hooks
+    return {"reads", "probes", "deadlines"} & set(made) | hooks

@@ -8,7 +8,17 @@ import pytest
 
 from tests.environment.oracle.oracle import RULES
 from tests.environment.oracle.rule import Rule
-from tests.simulation.rules import cluster, hooks, objects, probes, runtimes, shown, starts, stops
+from tests.simulation.rules import (
+    cluster,
+    deadlines,
+    hooks,
+    objects,
+    probes,
+    runtimes,
+    shown,
+    starts,
+    stops,
+)
 from tests.simulation.rules.by_hand import OneRule, Stories, Story
 
 STORIES: Final[Stories] = {
@@ -20,6 +30,7 @@ STORIES: Final[Stories] = {
     **cluster.STORIES,
     **objects.STORIES,
     **runtimes.STORIES,
+    **deadlines.STORIES,
 }
 
 

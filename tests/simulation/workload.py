@@ -124,6 +124,8 @@ def pod_of(
         )
     for container in (*spec.get("initContainers", ()), *spec["containers"]):
         container.update(probes_of(container["name"], made.get("probes", {}), random_))
+    if "deadlines" in made:
+        spec["activeDeadlineSeconds"] = random_.choice(made["deadlines"])
     if "reads" in made:
         READS[made["reads"]](spec)
     names = [
@@ -177,6 +179,8 @@ def rests(pod: Pod) -> bool:
     Raises ``KeyError`` for a container that is not known. Who has probes or a token is asked, or asks, again.
     """
     spec = pod.document["spec"]
+    if "activeDeadlineSeconds" in spec:
+        return False
     regular = [GOES_ON[each["name"]] for each in spec["containers"]]
     inits = [GOES_ON[each["name"]] for each in spec.get("initContainers", ())]
     is_asked = any(field in each for each in containers_of(pod) for field in ASKED)

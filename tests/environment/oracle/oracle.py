@@ -18,6 +18,7 @@ from tests.environment.oracle.cluster import (
     OnlyOurs,
     StatusNeverBack,
 )
+from tests.environment.oracle.deadlines import Deadline
 from tests.environment.oracle.hooks import HookOnce, PostStartFirst, PreStopFirst
 from tests.environment.oracle.objects import Given
 from tests.environment.oracle.probes import HeldBack, ReadyAsAnswered
@@ -48,7 +49,7 @@ RULES: Final[tuple[type[Rule], ...]] = (
     *(AddressStays, NeverBack, ErrorStays, NoSecret),
     *(OnlyOurs, MarksStay, StatusNeverBack, GoneAfterEnd, NoSecretTold, LastListed, Given),
     *(AsAnnotated, Outlives, CalledInOrder),
-    *(HeldBack, ReadyAsAnswered, OneWatcher, PartStays),
+    *(HeldBack, ReadyAsAnswered, OneWatcher, PartStays, Deadline),
 )
 
 

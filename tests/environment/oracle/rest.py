@@ -10,6 +10,7 @@ from tests.environment.machine import Instance
 from tests.environment.node import Node
 from tests.environment.oracle.cluster import is_preparing
 from tests.environment.oracle.cluster_rest import condition, restless_cluster
+from tests.environment.oracle.deadlines import EXCEEDED
 from tests.environment.oracle.referenced import miscounted
 from tests.environment.oracle.rule import Wishes, is_sidecar
 from tests.environment.oracle.shown import TERMINAL
@@ -107,7 +108,7 @@ def _goes_on(node: Node, wishes: Wishes, uid: str, status: dict[str, Any]) -> bo
     """Return whether all containers of a pod should run, or wait for that."""
     if not node.runtime.restarts_containers:
         return status["phase"] not in TERMINAL
-    if NEVER_RUNS in wishes.pods[uid].annotations or status.get("reason") == TAINTED:
+    if NEVER_RUNS in wishes.pods[uid].annotations or status.get("reason") in {TAINTED, EXCEEDED}:
         return False
     return wishes.spec(uid).get("restartPolicy", "Always") == "Always" and not is_preparing(
         wishes, uid, status

@@ -8,6 +8,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from tests.environment.machine import Instance
+from tests.environment.oracle.deadlines import may_be_over
 from tests.environment.oracle.rule import Rule, is_sidecar
 from tests.environment.oracle.starts import IN_FLIGHT
 
@@ -23,7 +24,8 @@ class StopWanted(Rule):
     A container whose preStop was called is stopped, also if the image is changed back meanwhile. A sidecar is
     once all regular containers of a pod have ended that does not restart them always, and so is a container
     whose liveness or startup probe has failed as often as it says, or whose postStart has failed. A postStart
-    may count as failed if there was trouble since its container began.
+    may count as failed if there was trouble since its container began. A pod is stopped that was active for
+    as long as it may be.
     """
 
     @override
@@ -39,6 +41,7 @@ class StopWanted(Rule):
         is_unknown = wishes.now() - wishes.known_since(edited_at) < IN_FLIGHT
         was_other = edited_at >= one.started_at and (is_unknown or has_hook(self, one))
         has_ended = self._is_sidecar_of_nobody(one) or wishes.has_failed(one)
+        has_ended |= may_be_over(wishes, one.uid)
         is_touched = wishes.touched.since(one.uid, one.started_at)
         return was_other or has_ended or self._lacks_start(one) or is_touched
 
@@ -62,7 +65,8 @@ class GraceShrinks(Rule):
     """The end of a container that is being stopped is never put off, but by the least grace.
 
     Nobody kills it before. Who got a SIGKILL stops anew what was being stopped, as the annotations of the
-    containers say. A runtime is told whole seconds: one more is no more.
+    containers say. A runtime is told whole seconds: one more is no more. What it begins late counts
+    from when it was asked for.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -73,7 +77,7 @@ class GraceShrinks(Rule):
 
     @override
     def is_asked_to_stop(self, one: Instance, grace: float) -> None:
-        now = self.wishes.now()
+        now = one.asked_at or self.wishes.now()
         is_anew = self.wishes.killed_at >= self._asked_at.get(one.id, math.inf)
         if one.id not in self._ends_by or not self.judges(unless=is_anew):
             self._ends_by[one.id] = math.inf
@@ -83,7 +87,7 @@ class GraceShrinks(Rule):
         if now + grace > allowed + 1.0:  # a runtime is told whole seconds
             self.broken(f"the grace of {one.name} of {one.uid} grows to {grace:.1f} s")
         self._ends_by[one.id] = min(allowed, now + grace)
-        self._may_be_killed_at[one.id] = (one.asked_at or now) + grace
+        self._may_be_killed_at[one.id] = now + grace
 
     @override
     def is_killed(self, one: Instance) -> None:

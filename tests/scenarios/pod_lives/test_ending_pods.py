@@ -106,6 +106,7 @@ def test_a_pod_may_be_active_until_its_deadline(lives: LivesStage) -> None:
     job = api_pod("job", spec={"activeDeadlineSeconds": 60})
     lives.lists(API, job)
     lives.play.advance(59.0)
+    lives.lists(API, api_pod("job", spec=job.document["spec"], labels={"changed": "yes"}))
     assert lives.lives() == {job.uid: PodLife.SYNC}
     lives.play.advance(1.0)
     status = lives.status(job)

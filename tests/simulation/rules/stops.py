@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from tests.environment.oracle.stops import AfterHook, GraceShrinks, OthersStay, StopWanted
@@ -31,6 +32,13 @@ def others_have_touched_the_pod(world: OneRule, *, is_fine: bool) -> None:
     one = world.starts()
     if is_fine:
         world.is_touched()
+    world.stops(one)
+
+
+def it_was_active_for_as_long_as_it_may_be(world: OneRule, *, is_fine: bool) -> None:
+    world.wants(activeDeadlineSeconds=60)
+    one = world.starts()
+    world.passes(60.0 if is_fine else 58.0)
     world.stops(one)
 
 
@@ -110,6 +118,13 @@ def the_end_is_not_put_off(world: OneRule, *, is_fine: bool) -> None:
     world.stops(one, 10.0)
     world.passes(4.0)
     world.stops(one, 7.0 if is_fine else 7.1)
+
+
+def a_call_is_carried_out_late(world: OneRule, *, is_fine: bool) -> None:
+    one = world.starts()
+    world.stops(one, 10.0)
+    world.passes(4.0)
+    world.stops(replace(one, asked_at=world.now - (4.0 if is_fine else 2.0)), 10.0)
 
 
 def the_least_grace_stays(world: OneRule, *, is_fine: bool) -> None:
@@ -205,11 +220,12 @@ STORIES: Final[Stories] = {
             it_does_not_live,
             its_hook_has_failed,
             its_hook_may_have_failed,
+            it_was_active_for_as_long_as_it_may_be,
         ),
     ),
     (GraceShrinks, "the grace of main of a-1 grows to"): (
         *(the_end_is_not_put_off, the_least_grace_stays, so_does_that_after_a_hook),
-        the_next_agent_stops_anew,
+        *(the_next_agent_stops_anew, a_call_is_carried_out_late),
     ),
     (GraceShrinks, "is killed before its grace is over"): (its_grace_is_over,),
     (AfterHook, "s after its hook"): (
