@@ -84,3 +84,10 @@ def counted_words(counts: Mapping[str, int]) -> str:
     """Return the same for words that somebody has counted."""
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     return ", ".join(f"{many:,} {word}" for word, many in ordered)
+
+
+def current_as_of(age: float | None) -> str:
+    """Return when a value was last known to be current."""
+    if age is None:
+        return "never"
+    return "now" if age < 1 else f"{span(age)} ago"

@@ -13,6 +13,7 @@ from typing import Any
 
 from manifests.image_names import default_pull_policy
 from manifests.requests import container_requests
+from messages.pods import CONTAINER_LISTS
 
 Json = dict[str, Any]
 
@@ -77,8 +78,6 @@ def _default_projection(source: Json) -> None:
         source["podCertificate"].setdefault("maxExpirationSeconds", CERTIFICATE_SECONDS)
 
 
-CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
-
 _SPEC = {
     "restartPolicy": "Always",
     "dnsPolicy": "ClusterFirst",
@@ -88,7 +87,7 @@ _SHARED_RESOURCES = frozenset({"cpu", "memory"})
 """Resources that a pod can request as a whole for its containers."""
 
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def fill_defaults(pod: Json) -> None:
@@ -135,7 +134,7 @@ def _default_container(container: Json) -> None:
         _fill(port, "protocol", "TCP")
     for variable in container.get("env", ()):
         default_field_ref(variable.get("valueFrom", {}))
-    for name in _PROBES:
+    for name in PROBES:
         if name in container:
             _default_probe(container[name])
     for handler in container.get("lifecycle", {}).values():

@@ -21,7 +21,10 @@ _OF_PODS: Final = frozenset({CPU, MEMORY})
 """What a pod can have limits of as a whole, that its containers get a part of."""
 _OF_NODES: Final = frozenset({CPU, MEMORY, STORAGE})
 
-_SUBSCRIPT: Final = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
+SUBSCRIPT: Final = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
+"""One label or annotation."""
+OLD_NAMES: Final = {"spec.host": "spec.nodeName"}
+"""Fields that are still known by a name from before v1."""
 
 
 class UnknownAmountError(Exception):
@@ -99,7 +102,7 @@ def metadata_value(pod: Pod, path: str) -> str | None:
 
 
 def _subscript(pod: Pod, path: str) -> str | None:
-    found = _SUBSCRIPT.fullmatch(path)
+    found = SUBSCRIPT.fullmatch(path)
     if found is None:
         return None
     values: JsonObject = (pod.document.get("metadata") or {}).get(found[1]) or {}

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from messages.objects import ObjectId, ObjectKind, Origin
-from messages.pods import JsonObject, Pod
+from messages.pods import CONTAINER_LISTS, JsonObject, Pod
 
 
 def origin_of(pod: Pod) -> Origin:
@@ -55,8 +55,6 @@ class PodReference(NamedTuple):
     is_optional: bool = False
     """Whether the pod starts without the object, too."""
 
-
-_CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 _ENV_FROM = {"secretRef": ObjectKind.SECRET, "configMapRef": ObjectKind.CONFIG_MAP}
 _VALUE_FROM = {"secretKeyRef": ObjectKind.SECRET, "configMapKeyRef": ObjectKind.CONFIG_MAP}
@@ -141,7 +139,7 @@ def _may_refer(spec: JsonObject) -> bool:
     """Return whether there is a field that may name an object: most pods of a mass start have none."""
     if spec.get("imagePullSecrets") or spec.get("volumes"):
         return True
-    lists = (spec.get(name) or () for name in _CONTAINER_LISTS)
+    lists = (spec.get(name) or () for name in CONTAINER_LISTS)
     return any(
         isinstance(container, Mapping) and ("env" in container or "envFrom" in container)
         for containers in lists
@@ -153,7 +151,7 @@ def _may_refer(spec: JsonObject) -> bool:
 def _references(spec: _Place) -> Iterator[PodReference]:
     for secret in spec.each("imagePullSecrets"):
         yield from secret.named(ObjectKind.SECRET, Use.PULL)
-    for containers in _CONTAINER_LISTS:
+    for containers in CONTAINER_LISTS:
         for container in spec.each(containers):
             yield from _in_container(container)
     parts = _mounted_in_parts(spec)
@@ -168,7 +166,7 @@ def _mounted_in_parts(spec: _Place) -> frozenset[str]:
     A part is mounted when its container starts and never changes while that runs. A whole volume does.
     """
     parts, wholes = set[str](), set[str]()
-    for containers in _CONTAINER_LISTS:
+    for containers in CONTAINER_LISTS:
         for container in spec.each(containers):
             for mount in container.each("volumeMounts"):
                 is_part = mount.value.get("subPath") or mount.value.get("subPathExpr")

@@ -75,6 +75,10 @@ class FailureKind(StrEnum):
     """The sender of the request crashed. The request may or may not have arrived."""
 
 
+FOR_GOOD: Final = frozenset({FailureKind.FORBIDDEN, FailureKind.NOT_FOUND})
+"""Failures of watches that last until somebody changes the cluster."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest:
     """One request to the API server. The ``repr`` leaves the body out, since it may be secret."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from messages.cluster import ClusterServices
 from messages.objects import ObjectId, ObjectValue
@@ -31,6 +31,9 @@ from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port
 from messages.units import Seconds, Timestamp
 from messages.volumes import PodVolume
+
+NEVER_RAN: Final = frozenset({"ContainerCannotRun", "StartError"})
+"""Reasons of containers whose program never began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

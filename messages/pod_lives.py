@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from messages.pods import PodUid
 from messages.port import Port
@@ -69,10 +69,6 @@ class DescribePodLives:
     """Asks where each pod is in its life. Answered by one ``PodLivesDescribed``."""
 
     reply_to: Port[PodLivesDescribed]
-
-
-OPERATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds of the times of operations, in seconds: a kubelet's."""
 
 
 class WorkingPod(NamedTuple):

@@ -28,6 +28,11 @@ HTTP = SourceName("http")
 API = SourceName("api")
 LOCAL_FILES = SourceName("local-objects")
 
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+"""Where a pod's specification has containers."""
+STATUS_LISTS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+"""Where its status has them."""
+
 CONFIG_SOURCE = "kubernetes.io/config.source"
 CONFIG_SEEN = "kubernetes.io/config.seen"
 CONFIG_HASH = "kubernetes.io/config.hash"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, NewType
+from typing import Final, NamedTuple, NewType
 
 Seconds = NewType("Seconds", float)
 """A span of time in seconds."""
@@ -27,6 +27,10 @@ class Instant(NamedTuple):
     def on_wall(self, wall: Timestamp) -> Instant:
         """Return the moment that was ``wall`` on the wall clock, as this one sees it."""
         return Instant(Seconds(self.monotonic - (self.wall - wall)), wall)
+
+
+DURATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds in seconds of the buckets that durations are counted in, as a kubelet has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

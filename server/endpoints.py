@@ -31,6 +31,7 @@ from server.event_streams import EventStreams
 from server.health_pages import HealthPages
 from server.hosts import only_for
 from server.json_answers import (
+    Handler,
     KeptText,
     errors_as_json,
     is_told,
@@ -48,7 +49,6 @@ from server.serving import EXEMPT
 from server.ui.pages import UiPages, wants_page
 from server.verdicts import choice_of
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
 
 STATUSES_HEADER = "Actorlet-Statuses"

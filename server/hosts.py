@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Awaitable, Callable, Collection
-from typing import Final, TypeAlias
+from collections.abc import Collection
+from typing import Final
 
 from aiohttp import HttpVersion11, web
 from aiohttp.typedefs import Middleware
 
-Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+from server.json_answers import Handler
 
 _HOST: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\[\]:/@?#\s]+)(:[0-9]*)?")
 _MOST_SHOWN: Final = 80

@@ -10,7 +10,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, KeyFollowed, Level, PooledActor, Port
-from messages.api import FailureKind
+from messages.api import FOR_GOOD
 from messages.cluster import RUNTIME_CLASSES, RuntimeClasses, RuntimeHandlers
 from messages.pods import JsonObject
 from messages.watches import (
@@ -25,8 +25,6 @@ from messages.watches import (
 )
 
 WATCHED: Final = WatchTarget(path="/apis/node.k8s.io/v1/runtimeclasses")
-_FOR_GOOD: Final = frozenset({FailureKind.FORBIDDEN, FailureKind.NOT_FOUND})
-"""Failures that last until somebody changes the cluster."""
 
 _log = structlog.get_logger("runtime-classes")
 
@@ -92,7 +90,7 @@ class RuntimeClassKeeper(PooledActor[RuntimeClassMessage]):
             case WatchEvent(op=op, object=document):
                 self._take_change(op, document)
             case WatchFailed(failure=failure):
-                if failure.kind in _FOR_GOOD and not memory.is_trouble_said:
+                if failure.kind in FOR_GOOD and not memory.is_trouble_said:
                     memory.is_trouble_said = True
                     _log.warning("pods with a runtime class cannot start", reason=failure.sentence)
             case WatchRecovered():

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from actors.cluster.known_services import KnownServices
 from kernel import Key, KeyFollowed, Level, PooledActor, Port
-from messages.api import ApiFailure, FailureKind
+from messages.api import FOR_GOOD, ApiFailure
 from messages.cluster import ClusterServices, ServicesIn
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.units import Seconds
@@ -29,8 +29,6 @@ SERVICES: Final = WatchTarget(path="/api/v1/services")
 UNUSED_FOR: Final = Seconds(600.0)
 """How long the watch goes on after the last pod."""
 
-_FOR_GOOD: Final = frozenset({FailureKind.FORBIDDEN, FailureKind.NOT_FOUND})
-"""Failures that last until somebody changes the cluster."""
 
 _log = structlog.get_logger("services")
 
@@ -143,7 +141,7 @@ class ServiceKeeper(PooledActor[ServiceKeeperMessage]):
                 if memory.known.change(op, document):
                     self._changed.add(self._level.followed())
             case WatchFailed(failure=failure):
-                if failure.kind in _FOR_GOOD and not memory.trouble:
+                if failure.kind in FOR_GOOD and not memory.trouble:
                     self._note_trouble(failure)
             case WatchRecovered():
                 memory.trouble = ""

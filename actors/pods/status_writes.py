@@ -15,7 +15,7 @@ from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
 from messages.api import ApiRequest, Patch, Verb
-from messages.pods import JsonObject, Pod
+from messages.pods import STATUS_LISTS, JsonObject, Pod
 from messages.statuses import REJECTED, PodStatus
 from stores.statuses.conditions import DISRUPTION, OWNED, SCHEDULED
 from stores.statuses.rendering import is_refusal, render_status
@@ -24,17 +24,12 @@ from stores.statuses.shown import containers, has_exited, histories
 _WORDS: Final = ("phase", "reason", "message", "podIP")
 _KEPT_WORDS: Final = ("hostIP", "observedGeneration")
 """These are never taken away: the node may just not know them."""
-_CONTAINERS: Final = (
-    "initContainerStatuses",
-    "containerStatuses",
-    "ephemeralContainerStatuses",
-)
 """Lists that a patch replaces as a whole."""
 _ADDRESSES: Final = ("hostIPs", "podIPs")
 """Lists that a patch would merge, were it not told to replace them."""
-_OF_PODS_TAKEN_ON: Final = (*_CONTAINERS, *_ADDRESSES, "hostIP")
+_OF_PODS_TAKEN_ON: Final = (*STATUS_LISTS, *_ADDRESSES, "hostIP")
 """These are taken away from a pod that was shown while nobody knew yet that the node refuses it."""
-_OWN_FIELDS: Final = (*_WORDS, *_KEPT_WORDS, *_CONTAINERS, *_ADDRESSES, "startTime")
+_OWN_FIELDS: Final = (*_WORDS, *_KEPT_WORDS, *STATUS_LISTS, *_ADDRESSES, "startTime")
 
 _REMOVABLE: Final = OWNED - {DISRUPTION, SCHEDULED}
 """Conditions of these types are the node's alone. The others are set by more than one."""
@@ -210,7 +205,7 @@ def _words_of(ours: JsonObject, theirs: JsonObject) -> Mapping[str, Any]:
 def _containers(ours: JsonObject, theirs: JsonObject) -> Mapping[str, Any]:
     changed = (
         name
-        for name in _CONTAINERS
+        for name in STATUS_LISTS
         if name in ours and _bare(ours[name]) != _bare(theirs.get(name) or [])
     )
     return {name: _bare(ours[name]) for name in changed}

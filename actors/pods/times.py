@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from manifests.restart_rules import is_sidecar
 from manifests.times import moment_of
-from messages.pod_lives import OPERATION_BOUNDS, PodLife
+from messages.pod_lives import PodLife
 from messages.pods import CONFIG_SEEN, TERMINAL_PHASES, JsonObject, Pod, PodPhase, PodUid
 from messages.statuses import SLI_BOUNDS, START_BOUNDS, PodStatus, StartLatencies
-from messages.units import Seconds, TimesCounted, Timestamp
+from messages.units import DURATION_BOUNDS, Seconds, TimesCounted, Timestamp
 from stores.histograms import TimesCounter
 from stores.statuses.shown import histories, init_containers
 
@@ -144,7 +144,7 @@ class WorkTimes:
 
     def __init__(self) -> None:
         self._begun: dict[PodUid, _Begun] = {}
-        self._times = {each: TimesCounter(OPERATION_BOUNDS) for each in Operation}
+        self._times = {each: TimesCounter(DURATION_BOUNDS) for each in Operation}
 
     def note_wish(self, uid: PodUid, operation: Operation, wish: int, now: Seconds) -> None:
         """Note that a wish was told. While an operation is under way, only an end begins another one."""

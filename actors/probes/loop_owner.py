@@ -24,7 +24,7 @@ from actors.probes.loop_messages import (
 )
 from actors.probes.specs import begin
 from actors.probes.texts import added, cannot_run, in_public, outcome_of_command
-from actors.probes.watched import DURATION_BOUNDS, ExecIsDue, ProbeFact, ProbeNews
+from actors.probes.watched import ExecIsDue, ProbeFact, ProbeNews
 from actors.probes.watching import (
     DropProbe,
     FollowProbes,
@@ -49,7 +49,7 @@ from messages.probing import (
     ProbeOutcome,
     ProbeResult,
 )
-from messages.units import Seconds
+from messages.units import DURATION_BOUNDS, Seconds
 
 ANSWERED_WITHIN: Final = Seconds(10.0)
 """How long after its own deadline the answer of a command is waited for."""

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 from actors.probes.preparing import PreparedProbe, UnpreparedProbe
 from actors.probes.specs import Count, ProbeSpec, counted
 from messages.probing import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
-from messages.units import Instant, Seconds, Timestamp
+from messages.units import DURATION_BOUNDS, Instant, Seconds, Timestamp
 
 
 class ProbeNews(NamedTuple):
@@ -54,8 +54,6 @@ class ExecIsDue(NamedTuple):
 ProbeFact: TypeAlias = ProbeNews | ExecIsDue
 
 
-DURATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds in seconds of the buckets that durations are counted in, as a kubelet has them."""
 LATE_AFTER: Final = Seconds(0.1)
 """An attempt that begins later than so long after it was due counts as late."""
 QUIET: Final = Seconds(60.0)

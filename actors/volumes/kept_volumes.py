@@ -22,7 +22,7 @@ from actors.volumes.making.forms import (
 from actors.volumes.making.jobs import VolumeJob
 from actors.volumes.making.maker import ShownDirectory
 from messages.objects import ObjectId
-from messages.pods import JsonObject, Pod, PodUid
+from messages.pods import CONTAINER_LISTS, JsonObject, Pod, PodUid
 from messages.port import Port
 from messages.tokens import TokenNeeded, TokensAre
 from messages.units import Seconds
@@ -33,8 +33,6 @@ from messages.volumes import (
     VolumeTrouble,
     WantVolumes,
 )
-
-_CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +222,7 @@ def held_troubles(releasing: Releasing) -> dict[str, VolumeTrouble]:
 def _mounted(spec: JsonObject) -> frozenset[str]:
     return frozenset(
         str(mount.get("name") or "")
-        for containers in _CONTAINER_LISTS
+        for containers in CONTAINER_LISTS
         for container in spec.get(containers) or ()
         for mounts in ("volumeMounts", "volumeDevices")
         for mount in container.get(mounts) or ()

@@ -10,7 +10,7 @@ from command.agent_api import AgentApi
 from command.options import all_namespaces_option, output_option, server_option
 from command.reading import Document, count, number, rows_of, text
 from command.tables import Column, Sheet
-from command.wording import span
+from command.wording import current_as_of
 from command.written import ShownAnswer, show
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def sheet(objects: list[Document]) -> Sheet:
             object_name(each),
             text(each, "state"),
             f"{count(each, 'references'):,}",
-            _current(number(each, "ageSeconds")),
+            current_as_of(number(each, "ageSeconds")),
             text(each, "origin"),
             text(each, "resourceVersion"),
             f"{count(each, 'reconnects'):,}",
@@ -67,10 +67,3 @@ def sheet(objects: list[Document]) -> Sheet:
         for each in objects
     ]
     return Sheet(columns=COLUMNS, rows=rows)
-
-
-def _current(age: float | None) -> str:
-    """Return when the value was last known to be current."""
-    if age is None:
-        return "never"
-    return "now" if age < 1 else f"{span(age)} ago"

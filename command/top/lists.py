@@ -8,7 +8,7 @@ from typing import Final
 
 from command.pod_words import pod_name, readiness, restarts, since, state
 from command.reading import Document, count, number, part, text, texts
-from command.wording import age, local_time, moment, span
+from command.wording import age, current_as_of, local_time, moment
 
 TODAY: Final = 43_200.0
 """Seconds for which the time of day alone says when something was."""
@@ -75,15 +75,9 @@ def _object_cells(row: Document, _now: float) -> Cells:
         f"{text(row, 'kind').lower()}/{text(row, 'namespace')}/{text(row, 'name')}",
         text(row, "state"),
         f"{count(row, 'references'):,}",
-        _current(number(row, "ageSeconds")),
+        current_as_of(number(row, "ageSeconds")),
         text(row, "lastError"),
     )
-
-
-def _current(seconds: float | None) -> str:
-    if seconds is None:
-        return "never"
-    return "now" if seconds < 1 else f"{span(seconds)} ago"
 
 
 def _actor_cells(row: Document, _now: float) -> Cells:

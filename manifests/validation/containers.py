@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from manifests.defaults import PROBES
 from manifests.findings import REQUIRED, Place, told_twice
 from manifests.names import (
     dns_label,
@@ -17,7 +18,7 @@ from manifests.names import (
 )
 from manifests.quantities import amount
 from manifests.validation.environment import validate_environment
-from manifests.validation.probes import MAX_PORT, PROBES, validate_lifecycle, validate_probes
+from manifests.validation.probes import MAX_PORT, validate_lifecycle, validate_probes
 from manifests.validation.security import validate_container_security
 from manifests.validation.volumes import PULL_POLICIES
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from manifests.downward import OLD_NAMES, SUBSCRIPT
 from manifests.findings import REQUIRED, Place
 from manifests.names import (
     dns_subdomain,
@@ -33,8 +34,6 @@ ENVIRONMENT_FIELDS = frozenset(
         "status.podIPs",
     },
 )
-_OLD_NAMES = {"spec.host": "spec.nodeName"}
-"""Fields that are still known by a name from before v1."""
 
 VOLUME_FIELDS = frozenset(
     {
@@ -45,7 +44,6 @@ VOLUME_FIELDS = frozenset(
         "metadata.annotations",
     },
 )
-_SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
 _RESOURCE = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)", re.DOTALL)
 _CPU_DIVISORS = frozenset(map(amount, ("0", "1m", "1")))
 _BYTE_DIVISORS = frozenset((amount("0"),)) | frozenset(
@@ -77,11 +75,11 @@ def validate_field_ref(reference: Place, fields: Collection[str]) -> None:
     if not reference.required("fieldPath"):
         return
     path = reference.get("fieldPath")
-    if subscript := _SUBSCRIPT.fullmatch(path):
+    if subscript := SUBSCRIPT.fullmatch(path):
         key = subscript[2].lower() if subscript[1] == "annotations" else subscript[2]
         if complaint := qualified_name(key):
             reference.wrong(f"the key {complaint}", "fieldPath")
-    elif _OLD_NAMES.get(path, path) not in fields:
+    elif OLD_NAMES.get(path, path) not in fields:
         names = ", ".join(sorted(fields))
         reference.wrong(f"must be one of {names}, or a single label or annotation", "fieldPath")
 

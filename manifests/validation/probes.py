@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from manifests.defaults import PROBES
 from manifests.findings import REQUIRED, Place
 from manifests.names import header_name, port_name
 from manifests.texts import quoted
 
 MAX_PORT = 65535
 
-PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 _HOOK_HANDLERS = ("exec", "httpGet", "tcpSocket", "sleep")
 STOP_SIGNALS: Final = frozenset(

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 from manifests.image_names import NEVER
 from manifests.times import format_duration
 from messages.container_runtime import (
+    NEVER_RAN,
     CreateContainer,
     FindImage,
     ImageFound,
@@ -42,8 +43,6 @@ WITHHELD: Final = (
     "the runtime could not start it; what it says of that is not shown, since command or arguments may have "
     "values of Secrets"
 )
-_NEVER_RAN: Final = frozenset({"ContainerCannotRun", "StartError"})
-"""Reasons of containers whose program never began."""
 
 
 class EventText(NamedTuple):
@@ -218,7 +217,7 @@ def _span(seconds: Seconds) -> str:
 
 def never_ran(container: ContainerObserved) -> bool:
     """Return whether the runtime could not start this container: what it has is no end of its program."""
-    return container.state is ContainerState.EXITED and container.reason in _NEVER_RAN
+    return container.state is ContainerState.EXITED and container.reason in NEVER_RAN
 
 
 def in_public(

@@ -9,10 +9,8 @@ from typing import Final, NamedTuple
 
 from files.cgroups.trees import CgroupWork
 from messages.container_runtime_health import OperationDescribed, PlegDescribed
-from messages.units import Seconds, TimesCounted, Timestamp
+from messages.units import DURATION_BOUNDS, Seconds, TimesCounted, Timestamp
 
-RELIST_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds, as a kubelet counts looks, and work on cgroups."""
 CALL_BOUNDS: Final = tuple(float(f"{0.005 * 2.5**power:.6g}") for power in range(14))
 """Seconds, as a kubelet counts calls: from 5 ms to 12 minutes."""
 LONGEST_SILENCE: Final = Seconds(180.0)
@@ -76,7 +74,7 @@ class Times:
 
 
 def _of_looks() -> Times:
-    return Times(RELIST_BOUNDS)
+    return Times(DURATION_BOUNDS)
 
 
 @dataclass(slots=True)

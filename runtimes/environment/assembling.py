@@ -24,7 +24,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from manifests.downward import UnknownAmountError, amount_value, metadata_value
+from manifests.downward import OLD_NAMES, UnknownAmountError, amount_value, metadata_value
 from manifests.names import environment_name
 from manifests.texts import as_bytes
 from messages.cluster import ClusterPort, ClusterService
@@ -80,8 +80,6 @@ _OF_SPEC: Final = {
     "spec.nodeName": "nodeName",
     "spec.serviceAccountName": "serviceAccountName",
 }
-_OLD_NAMES: Final = {"spec.host": "spec.nodeName"}
-"""Fields that are still known by a name from before v1."""
 
 MOST_TOGETHER: Final = 8 * 1024 * 1024
 """Bytes of all variables and arguments. Linux gives a process 6 MiB at the most, and runtimes take messages
@@ -152,7 +150,7 @@ def field_value(situation: EnvironmentSituation, reference: JsonObject) -> str:
     version, path = reference.get("apiVersion") or "v1", str(reference.get("fieldPath") or "")
     if version != "v1":
         raise UnusableEnvironmentError(f"unsupported pod version: {version}")
-    path = _OLD_NAMES.get(path, path)
+    path = OLD_NAMES.get(path, path)
     if path.startswith("status."):
         return _address(situation, path)
     return _of_pod(situation.pod, path)

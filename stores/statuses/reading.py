@@ -20,13 +20,12 @@ from messages.pod_runtime import (
     SandboxObserved,
     SandboxState,
 )
-from messages.pods import JsonObject, PodPhase, PodUid
+from messages.pods import STATUS_LISTS, JsonObject, PodPhase, PodUid
 from messages.statuses import PodCondition, PodStatus
 from messages.units import Timestamp
 from stores.statuses.conditions import OWNED
 
 _PHASES: Final = {phase.value: phase for phase in PodPhase}
-_LISTS: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 _NEVER: Final = Timestamp(0.0)
 
 
@@ -61,7 +60,7 @@ def _conditions(status: JsonObject) -> Iterable[PodCondition]:
 
 
 def _observed(uid: PodUid, status: JsonObject) -> PodObserved | None:
-    found = [_history(each) for name in _LISTS for each in _maps(status.get(name))]
+    found = [_history(each) for name in STATUS_LISTS for each in _maps(status.get(name))]
     if not found:
         return None
     ips = _ips(status, "podIP")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final, assert_never
 
 from typing_extensions import override
@@ -28,7 +29,7 @@ from actors.pods.orders import (
     WorkerGone,
 )
 from actors.pods.worker.commands import WorkerCommands
-from actors.pods.worker.hooks import HookFact, WorkerChanges
+from actors.pods.worker.hooks import HookFact, WorkerChanges, WorkerHooks
 from actors.pods.worker.keeping import WorkerKeeping
 from actors.pods.worker.news import WorkerNews
 from actors.pods.worker.parts import WorkerMemory, WorkerPorts
@@ -103,7 +104,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._deadline: Timer | None = None
         self._probes: WorkerProbes | None = None
         """None for a pod without probes."""
-        self._changes = WorkerChanges(ports, memory, me, self.after, self._restart_outdated)
+        make_hooks = partial(WorkerHooks, ports, memory, me, self.after, self._restart_outdated)
+        self._changes = WorkerChanges(memory, make_hooks)
         self._waits_for: list[str] = []
 
     @override

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from actors.pods.orders import HooksDue
@@ -258,17 +257,9 @@ class WorkerHooks:
 class WorkerChanges:
     """Begins to act on changes with the first one. So a pod that none concerns has nothing of it."""
 
-    def __init__(
-        self,
-        ports: WorkerPorts,
-        memory: WorkerMemory,
-        me: Port[ContainersSignalled | RolloutGranted],
-        after: Callable[[Seconds, HooksDue], Timer],
-        restart: Callable[[], None],
-    ) -> None:
-        """``restart`` tells the runtime which instances are outdated, and has that kept."""
+    def __init__(self, memory: WorkerMemory, make: Callable[[], WorkerHooks]) -> None:
         self._memory = memory
-        self._make = partial(WorkerHooks, ports, memory, me, after, restart)
+        self._make = make
         self._hooks: WorkerHooks | None = None
         """None until the first change that something is to be done about."""
 

@@ -11,9 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from manifests.restart_rules import is_sidecar
 from messages.container_runtime import RuntimeFailure, RuntimeFailureKind
-from messages.pods import JsonObject, Pod
-
-_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
+from messages.pods import CONTAINER_LISTS, JsonObject, Pod
 
 
 def spec_of(pod: Pod) -> JsonObject:
@@ -38,7 +36,7 @@ def volumes_by_name(pod: Pod) -> Mapping[str, JsonObject]:
 
 def all_containers(spec: JsonObject) -> Iterator[JsonObject]:
     """Yield all containers of a pod, of every kind."""
-    for name in _LISTS:
+    for name in CONTAINER_LISTS:
         yield from spec.get(name) or ()
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from messages.container_runtime import PodIdentity
+from messages.container_runtime import NEVER_RAN, PodIdentity
 from messages.objects import ObjectKind
 from messages.pod_runtime import (
     ContainerObserved,
@@ -50,8 +50,6 @@ CONTAINER_STATES: Final[Mapping[int, ContainerState]] = {
 }
 
 FALLBACK: Final = "FallbackToLogsOnError"
-_NEVER_RAN: Final = frozenset({"ContainerCannotRun", "StartError"})
-"""Reasons of containers that cannot have written a log."""
 
 
 def identity_of(
@@ -223,7 +221,7 @@ def _message_file(status: cri.ContainerStatus) -> str:
 
 def _message_log(status: cri.ContainerStatus, pod_logs_dir: str) -> tuple[str, ...]:
     policy = status.annotations.get(labels.TERMINATION_MESSAGE_POLICY)
-    if policy != FALLBACK or status.exit_code == 0 or status.reason in _NEVER_RAN:
+    if policy != FALLBACK or status.exit_code == 0 or status.reason in NEVER_RAN:
         return ()
     root, path = PurePosixPath(pod_logs_dir), PurePosixPath(status.log_path)
     if not path.is_relative_to(root) or ".." in path.parts:

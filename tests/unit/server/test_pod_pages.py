@@ -23,7 +23,6 @@ from messages.container_runtime_health import (
 )
 from messages.objects import ChangeAction
 from messages.pod_lives import (
-    OPERATION_BOUNDS,
     PodLife,
     PodLivesDescribed,
     WorkingPod,
@@ -40,7 +39,7 @@ from messages.statuses import (
     StatusesDescribed,
 )
 from messages.tokens import TokensDescribed
-from messages.units import Seconds, TimesCounted, Timestamp
+from messages.units import DURATION_BOUNDS, Seconds, TimesCounted, Timestamp
 from server.pod_metrics import RunningState, is_active, pod_metrics
 from server.pod_pages import PIECE, pod_list, running_pods
 from stores.statuses.status import StatusSituation, status_after
@@ -269,8 +268,8 @@ def test_lives_are_counted_by_a_kubelets_names() -> None:
         orphans=8,
         operations={
             "kill": TimesCounted(
-                bounds=OPERATION_BOUNDS,
-                buckets=(0, 2, *(0 for _ in OPERATION_BOUNDS[1:])),
+                bounds=DURATION_BOUNDS,
+                buckets=(0, 2, *(0 for _ in DURATION_BOUNDS[1:])),
                 seconds=0.5,
             )
         },
