@@ -42,6 +42,8 @@ class Instance:
     """What the image meant when it was created. Empty where nobody knows."""
     parts: tuple[str, ...] = ()
     """The paths on the machine of the parts of volumes that it mounts."""
+    created_at: float = 0.0
+    """Seconds by the wall clock; 0 where nobody knows."""
     asked_at: float = 0.0
     """When it was asked for that it starts now, or that it stops. Otherwise 0."""
 
@@ -138,6 +140,7 @@ class Machine(FakeMachine):
             name=config.metadata.name,
             image=config.image.user_specified_image or config.image.image,
             attempt=config.metadata.attempt,
+            created_at=one.created_at / 1e9,
             started_at=one.started_at / 1e9,
             finished_at=one.finished_at / 1e9,
             exit_code=one.exit_code,

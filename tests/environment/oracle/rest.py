@@ -11,6 +11,7 @@ from tests.environment.node import Node
 from tests.environment.oracle.cluster import is_preparing
 from tests.environment.oracle.cluster_rest import condition, restless_cluster
 from tests.environment.oracle.deadlines import EXCEEDED
+from tests.environment.oracle.disk import unlike_disk
 from tests.environment.oracle.referenced import miscounted
 from tests.environment.oracle.rule import Wishes, is_sidecar
 from tests.environment.oracle.shown import TERMINAL
@@ -34,6 +35,7 @@ def restless(node: Node, wishes: Wishes) -> Iterator[str]:
         yield from _unlike(node, wishes, uid, statuses[uid])
     yield from _left_over(node, wanted)
     yield from stale_files(node, wishes)
+    yield from unlike_disk(node.folder, wishes, statuses)
     yield from restless_cluster(node, wishes)
     yield from miscounted(node, wishes)
 

@@ -90,8 +90,8 @@ class Wanted(Rule):
 class MeantImage(Rule):
     """A container that starts is made of what its image means then, or means where it is pulled from.
 
-    Not if the name came to mean that less than a second ago, and not within 130 s after trouble: the
-    container may have been created before a call that got lost, for which the agent waits for 120 s.
+    Not if the container was created before the name had meant that for a second, and not within 130 s after
+    trouble: what creates it may be a call that got lost, for which the agent waits for 120 s.
     """
 
     @override
@@ -99,7 +99,8 @@ class MeantImage(Rule):
         policy = self.wishes.container(one.uid, one.name).get("imagePullPolicy")
         meant, since = self.runtime.meaning(one.image, is_pulled=policy == "Always")
         now = self.wishes.now()
-        is_late = now - since > IN_FLIGHT and now - self.wishes.troubled_at > LOST_CALL
+        is_old = (one.created_at or now) - since > IN_FLIGHT
+        is_late = is_old and now - self.wishes.troubled_at > LOST_CALL
         if meant and self.judges(unless=not is_late) and one.image_id != meant:
             self.broken(
                 f"{one.name} of {one.uid} starts with {one.image_id[-4:]}, not {meant[-4:]}"

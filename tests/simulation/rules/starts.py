@@ -95,6 +95,12 @@ def the_name_has_just_come_to_mean_it(world: OneRule, *, is_fine: bool) -> None:
     world.starts(image_id="sha:old")
 
 
+def it_was_created_before_that(world: OneRule, *, is_fine: bool) -> None:
+    world.runtime.meant = {False: ("sha:new", world.now - 240.0)}
+    created_at = world.now - (239.5 if is_fine else 238.5)
+    world.starts(image_id="sha:old", created_at=created_at)
+
+
 def a_call_may_have_got_lost(world: OneRule, *, is_fine: bool) -> None:
     world.wishes.troubled_at = world.now - (129.0 if is_fine else 131.0)
     world.runtime.meant = {False: ("sha:new", 0.0)}
@@ -248,7 +254,7 @@ STORIES: Final[Stories] = {
     ),
     (MeantImage, "main of a-1 starts with"): (
         *(the_image_is_what_its_name_means, the_image_is_what_its_registry_means),
-        *(the_name_has_just_come_to_mean_it, a_call_may_have_got_lost),
+        *(the_name_has_just_come_to_mean_it, it_was_created_before_that, a_call_may_have_got_lost),
     ),
     (InitFirst, "which is not done"): (
         *(the_init_container_has_succeeded, it_has_succeeded_in_this_sandbox),
