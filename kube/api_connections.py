@@ -8,12 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kube.api_loop import ApiLoop
+from kube.api_loop import ApiLoop, SharedCredentials
 from kube.calls.sender import CallClients, HttpSender
 from kube.clients import streaming_client
 from kube.credentials.access import Credentials
 from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
-from kube.shared_credentials import SharedCredentials
 from kube.streams.connections import MakeClient
 from kube.streams.rules import WatchRules
 from kube.streams.shared import SharedStreams

@@ -1,4 +1,4 @@
-"""The forms that names and paths have in Kubernetes.
+"""The forms that names, paths and taints have in Kubernetes.
 
 Each rule takes a text and returns what is wrong with it, as the end of a sentence that begins with the path
 of its field. It returns an empty text if nothing is wrong.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from manifests.texts import quoted
 
@@ -170,3 +170,24 @@ def _judged(text: str, pattern: re.Pattern[str], length: int, form: str) -> str:
     if len(text) > length:
         return f"must be no longer than {length} characters, not {len(text)}"
     return "" if pattern.fullmatch(text) else f"{form}, not {quoted(text)}"
+
+
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def check_taints(taints: Sequence[Mapping[str, Any]]) -> None:
+    """Raise ``ValueError``, with the end of a sentence, if a Node cannot have ``taints``."""
+    seen: set[tuple[str, str]] = set()
+    for taint in taints:
+        key, value, effect = taint["key"], taint.get("value", ""), taint["effect"]
+        wrong = qualified_name(key) or label_value(value)
+        if wrong:
+            raise ValueError(f"has the taint {key[:64]!r}, whose key or value {wrong}")
+        if effect not in EFFECTS:
+            raise ValueError(
+                f"has the taint {key!r} with the effect {effect[:64]!r}, which should be "
+                f"{', '.join(EFFECTS[:-1])} or {EFFECTS[-1]}"
+            )
+        if (key, effect) in seen:
+            raise ValueError(f"has the taint {key!r} twice with the effect {effect}")
+        seen.add((key, effect))

@@ -13,7 +13,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Final
 
-from manifests.taints import check_taints
+from manifests.names import check_taints
 from messages.pods import JsonObject
 from messages.units import Seconds
 from settings.addresses import is_loopback, masked_headers, masked_url, web_url

@@ -24,12 +24,11 @@ from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 from typing_extensions import override
 
-from kube.api_loop import ApiLoop
+from kube.api_loop import ApiLoop, SharedCredentials
 from kube.calls.request_info import attempt_of
 from kube.clients import base_url, call_client
 from kube.credentials.access import Access, CredentialsError
 from kube.errors import ApiError, error_of_answer, error_of_transport
-from kube.shared_credentials import SharedCredentials
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp

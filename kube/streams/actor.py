@@ -16,7 +16,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, PooledActor
-from kube.shared_credentials import SharedCredentials
+from kube.api_loop import SharedCredentials
 from kube.streams.keeper import KeeperTask, WatchKeeper
 from kube.streams.listing import lost_answer
 from kube.streams.rules import ConnectionRoom, connections_for, descriptors_lacked

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from kernel import Clock
-from kube.shared_credentials import SharedCredentials
+from kube.api_loop import SharedCredentials
 from kube.streams.follower import Follower, WatchState
 from kube.streams.listing import lost_answer, one_off_list
 from kube.streams.shared import SharedStreams, WatchContext, WatchMemory, with_one, without_one

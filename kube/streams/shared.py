@@ -10,10 +10,9 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from kernel import Clock
-from kube.api_loop import ApiLoop
+from kube.api_loop import ApiLoop, SharedCredentials
 from kube.clients import streaming_client
 from kube.credentials.access import Access
-from kube.shared_credentials import SharedCredentials
 from kube.streams.connections import ConnectionPool, MakeClient
 from kube.streams.failures import WatchFailures
 from kube.streams.parsing import UnfinishedAnswers

@@ -6,8 +6,7 @@ A static pod is never scheduled, but its mirror must pass, and tolerations count
 from __future__ import annotations
 
 from manifests.findings import REQUIRED, Place
-from manifests.names import dns_label, dns_subdomain, label_value, qualified_name
-from manifests.taints import EFFECTS
+from manifests.names import EFFECTS, dns_label, dns_subdomain, label_value, qualified_name
 from manifests.texts import quoted
 from manifests.validation.metadata import validate_labels
 

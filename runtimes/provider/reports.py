@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from manifests.names import ip_address, label_value, qualified_name
+from manifests.names import check_taints, ip_address, label_value, qualified_name
 from manifests.quantities import amount, is_quantity
-from manifests.taints import check_taints
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pod_runtime import RuntimeNode
 from messages.pods import JsonObject, PodPhase, PodUid

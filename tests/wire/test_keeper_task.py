@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import pytest
 from typing_extensions import override
 
-from kube.api_loop import ApiLoop
+from kube.api_loop import ApiLoop, SharedCredentials
 from kube.credentials.access import Access, Credentials
-from kube.shared_credentials import SharedCredentials
 from kube.streams.keeper import KeeperTask, WatchKeeper
 from kube.streams.rules import WatchRules
 from kube.streams.shared import SharedStreams, WatchMemory

@@ -11,10 +11,9 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from kube.api_loop import ApiLoop
+from kube.api_loop import ApiLoop, SharedCredentials
 from kube.calls.sender import CallClients, HttpSender, Sender, SendResult
 from kube.credentials.access import Access, Credentials, CredentialsError
-from kube.shared_credentials import SharedCredentials
 from messages.api import (
     ApiFailure,
     ApiRequest,

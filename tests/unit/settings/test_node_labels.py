@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from manifests.taints import check_taints
+from manifests.names import check_taints
 from messages.pods import JsonObject
 from settings.checks import check_labels, refused_labels
 
