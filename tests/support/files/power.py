@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,14 +51,30 @@ class _Name:
     """What was synced of the file by then."""
 
 
+def _troubled(call: Callable[..., None], trouble: DiskTrouble) -> Callable[..., None]:
+    """Return a call that fails as ``trouble`` says where it is about names below an open directory."""
+
+    def troubled(*where: Any, dir_fd: int | None = None, **how: Any) -> None:
+        if dir_fd is not None:
+            trouble.strike()
+            how["dir_fd"] = dir_fd
+        elif "src_dir_fd" in how:
+            trouble.strike()
+        call(*where, **how)
+
+    return troubled
+
+
 class Power:
     """Knows what was synced since it was made, by this process: contents of files, names in directories.
 
-    Syncs fail as ``trouble`` says, and so do writes at a place: when a half was written. The disk of this
-    machine is not waited for.
+    Syncs fail as ``trouble`` says, and so do writes at a place: when a half was written. So does what makes
+    or renames something below an open directory, as volumes are written, before it has an effect. The disk of
+    this machine is not waited for.
     """
 
     def __init__(self, patched: pytest.MonkeyPatch, trouble: DiskTrouble | None = None) -> None:
+        trouble = trouble or DiskTrouble()
         self._synced: dict[int, bytes] = {}
         """The content of each file as it was synced last, by its inode."""
         self._names: dict[int, dict[str, _Name]] = {}
@@ -65,8 +82,7 @@ class Power:
         write_at = os.pwrite
 
         def synced(descriptor: int) -> None:
-            if trouble is not None:
-                trouble.strike()
+            trouble.strike()
             status = os.fstat(descriptor)
             place = Path(f"/proc/self/fd/{descriptor}")
             if stat.S_ISREG(status.st_mode):
@@ -78,14 +94,15 @@ class Power:
                 }
 
         def written(descriptor: int, data: bytes | memoryview, at: int) -> int:
-            if trouble is not None and trouble.is_due:
+            if trouble.is_due:
                 write_at(descriptor, data[: len(data) // 2], at)
-            if trouble is not None:
-                trouble.strike()
+            trouble.strike()
             return write_at(descriptor, data, at)
 
         patched.setattr(os, "fsync", synced)
         patched.setattr(os, "pwrite", written)
+        for each in (os.mkdir, os.symlink, os.rename):
+            patched.setattr(os, each.__name__, _troubled(each, trouble))
 
     def goes(self, directory: Path) -> None:
         """Leave below a directory the names that were synced there, and in files what was synced of them.
