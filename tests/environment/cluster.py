@@ -147,7 +147,7 @@ class Cluster:
         self.store.add({"apiVersion": "v1", "kind": "ServiceAccount", **account})
         self.store.follow(str(self.store.history.version), self._note)
 
-    def edges(self) -> ClusterEdges:
+    def edges(self, rules: CallRules) -> ClusterEdges:
         """Return what a new life of the agent has of it. What was told to the one before is lost."""
         self.calls.lose_sender()
         self.streams.close()
@@ -156,7 +156,7 @@ class Cluster:
         if self.calls.is_away:
             streams.go_away(failure_of(FailureKind.UNREACHABLE))
         return ClusterEdges(
-            calls=lambda memory: ApiCalls(self.calls, memory, CallRules()),
+            calls=lambda memory: ApiCalls(self.calls, memory, rules),
             watches=lambda memory: StoreWatches(streams, memory),
         )
 

@@ -21,6 +21,7 @@ from agent.tree import AgentTree
 from kernel import Ended, Key, Port, Steps, SupervisorSpec, isolated
 from kernel.incarnation import Incarnation
 from kernel.mailbox import title_of
+from kube.calls.actor import CallRules
 from messages.pods import Pod
 from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
@@ -67,9 +68,8 @@ class Sources:
 ONLY_URL: Final = Sources()
 
 
-LOOKS_AT_FILES_EACH: Final = "20s"
-"""As a kubelet does. Changes are noticed at once, but for those that are lost."""
 OF_PEOPLE: Final = Bounds()
+CALLS_OF_PEOPLE: Final = CallRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,11 @@ class NodeBounds:
     agent: Bounds = OF_PEOPLE
     longest_pause: float = 300.0
     """Seconds between two starts of a container that ends again and again."""
+    looks: float = 20.0
+    """Seconds between two looks at the files and at the URL, as of a kubelet. Changes of files are noticed at
+    once, but for those that are lost."""
+    calls: CallRules = CALLS_OF_PEOPLE
+    """How fast the API server is asked, and for how much at once."""
 
 
 USUAL: Final = NodeBounds()
@@ -112,7 +117,9 @@ class Node:
         self.objects = LocalObjects(Directory(folder / "objects", self.outside, watches))
         self.url = Url(self.outside)
         self.cluster = Cluster(self.outside, random.Random(seed)) if sources.cluster else None
-        settings = _settings(folder, self.runtime.flags, sources)
+        looks = f"{bounds.looks:g}s"
+        flags = [f"--file-check-frequency={looks}", f"--http-check-frequency={looks}"]
+        settings = _settings(folder, [*self.runtime.flags, *flags], sources)
         self._settings = replace(settings, longest_restart_pause=Seconds(bounds.longest_pause))
         self._begin()
 
@@ -315,7 +322,7 @@ class Node:
             bounds=self.bounds.agent,
             keep_watch=self.directory.watches,
             url=self.url.edges(),
-            cluster=self.cluster.edges() if self.cluster is not None else None,
+            cluster=self.cluster.edges(self.bounds.calls) if self.cluster is not None else None,
             machine=MadeUpMachine(),
             volume_lanes=SteppedLanes(SIZES, self._in_this_life),
             mounts=self.runtime.mounts,
@@ -349,7 +356,6 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
             *([f"--pod-manifest-path={folder / 'manifests'}"] if sources.directory else []),
             *(["--kubeconfig=none"] if sources.cluster else []),
             *([f"--local-objects-dir={folder / 'objects'}"] if sources.objects else []),
-            f"--file-check-frequency={LOOKS_AT_FILES_EACH}",
             *flags,
             f"--root-dir={folder / 'root'}",
             "--cgroups-per-qos=false",

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from agent.edges import Bounds
-from tests.environment.node import USUAL
+from tests.environment.node import USUAL, NodeBounds
 from tests.simulation.events.event import Event
 from tests.simulation.history import History
 
@@ -54,15 +54,15 @@ class _Search:
     def leaves_out_bounds(self) -> None:
         """Have the agent do as much at once, and wait as long, as it does for people."""
         self._tries_it(replace(self.shortest, bounds=USUAL))
+        for each in fields(NodeBounds):
+            bounds = replace(self.shortest.bounds, **{each.name: getattr(USUAL, each.name)})
+            self._tries_it(replace(self.shortest, bounds=bounds))
         for each in fields(Bounds):
             agent = self.shortest.bounds.agent
             agent = replace(agent, **{each.name: getattr(USUAL.agent, each.name)})
             self._tries_it(
                 replace(self.shortest, bounds=replace(self.shortest.bounds, agent=agent))
             )
-        bounds = self.shortest.bounds
-        longest = replace(bounds, longest_pause=USUAL.longest_pause)
-        self._tries_it(replace(self.shortest, bounds=longest))
 
     def _tries_with(self, events: tuple[Event, ...]) -> None:
         self._tries_it(replace(self.shortest, events=events))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agent.edges import Bounds
+from kube.calls.actor import CallRules
 from messages.pods import Pod
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.environment.health import ASKED
@@ -36,6 +37,12 @@ def sources_of(random_: random.Random) -> Sources:
     return Sources(has_url, has_directory, cluster=is_joined, objects=has_objects)
 
 
+ONE_BY_ONE: Final = CallRules(
+    qps=20.0, burst=1, event_qps=2.0, event_burst=1, in_flight=2, kept_free=1
+)
+"""Requests of an agent that is held back as far as may be, with one more for its Lease."""
+
+
 def bounds_of(random_: random.Random) -> NodeBounds:
     """Return the bounds of an agent: each as it is for people, or as small as may be."""
     return NodeBounds(
@@ -46,6 +53,8 @@ def bounds_of(random_: random.Random) -> NodeBounds:
             workers=random_.choice([1, 2, 64]),
         ),
         longest_pause=random_.choice([1.0, 10.0, 25.0, 300.0]),
+        looks=random_.choice([1.0, 20.0]),
+        calls=random_.choice([CallRules(), ONE_BY_ONE]),
     )
 
 
