@@ -8,7 +8,7 @@ from typing import Final
 
 from actors.logs.layout import LogOptions
 from files.cgroups.names import CgroupDriver, CgroupOptions, refusals
-from kube.credentials.commands import output_of
+from kernel.commands import output_of
 from manifests.requests import Amounts
 from runtimes.cri.configs.dns import parse_resolv_conf
 from runtimes.cri.configs.namespaces import sysctl_trouble

@@ -8,7 +8,7 @@ The modules, from the bottom:
 - One life of an actor: ``incarnation`` (its turns), ``current`` (whose turn a thread runs), ``endings``.
 - Threads: ``executors`` and ``runtimes``; ``cancelling`` for tasks of asyncio.
 - Beside the actors: ``levels`` (values that others follow), ``lanes`` and ``loop_thread``, for what would
-  block one.
+  block one; ``commands`` and ``programs``, for what a process does that ends.
 - In an actor: ``later`` (calls through its mailbox, alarms, portions), ``steps`` and ``operations`` (work
   in flight).
 - What users write: ``actor`` (the two actor types) and ``specs`` (the tree as they want it).

@@ -6,15 +6,13 @@ answer are remembered: a token that is refused and that nobody changes costs no 
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from kernel.commands import CommandError
+from kernel.programs import answer_of
 from kube.credentials.access import CredentialsError
-from kube.credentials.commands import CommandError, output_of
 from messages.pods import JsonObject
 from messages.units import Seconds
 
@@ -78,24 +76,10 @@ def _parsed(answer: JsonObject) -> ClientAnswer | _Refusal:
 
 def ask_process(question: JsonObject, deadline: Seconds = DEADLINE) -> JsonObject:
     """Answer by a process with the program ``client_process``."""
-    if not sys.executable or getattr(sys, "frozen", False):
-        raise _in_vain("needs a Python interpreter, and none is known")
     try:
-        output = output_of(
-            [sys.executable, "-P", "-m", "kube.credentials.client_process"],
-            # It finds what this process finds, wherever this one was started.
-            environment={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-            },
-            told=json.dumps(question).encode(),
-            deadline=deadline,
-        )
-        answer: JsonObject = json.loads(output)
+        answer: JsonObject = answer_of("kube.credentials.client_process", question, deadline)
     except CommandError as error:
         raise _in_vain(str(error)) from None
-    except ValueError:
-        raise _in_vain("printed something that is not JSON") from None
     return answer
 
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from kube.credentials.commands import CommandError, CommandFailedError, output_of
+from kernel.commands import CommandError, CommandFailedError, output_of
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kube.credentials.commands import output_of
+from kernel.commands import output_of
 from messages.units import Seconds
 from runtimes.cri.images.node_credentials import ask_plugin
 from runtimes.cri.images.options import GarbageOptions, ImageOptions, NodeCredentials

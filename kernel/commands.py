@@ -61,7 +61,7 @@ def output_of(
 
 
 def _in_memory() -> IO[bytes]:
-    return open(os.memfd_create("credentials"), "w+b")  # noqa: PTH123  # has no path
+    return open(os.memfd_create("command"), "w+b")  # noqa: PTH123  # has no path
 
 
 def _wait(process: subprocess.Popen[bytes], written: IO[bytes], deadline: Seconds) -> None:
