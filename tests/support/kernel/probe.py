@@ -14,8 +14,10 @@ from tests.support.patience import PATIENCE
 M = TypeVar("M")
 
 
-_WITH_VALUES = frozenset(f"messages.{name}" for name in ("objects", "watches", "api", "tokens"))
-"""Modules with messages that carry values of Secrets. Their ``repr`` must not show them."""
+_WITH_VALUES = frozenset(
+    f"messages.{name}" for name in ("objects", "watches", "api", "tokens", "certificates")
+)
+"""Modules with messages that carry values of Secrets, or keys. Their ``repr`` must not show them."""
 
 
 class Probe(Port[M], Generic[M]):

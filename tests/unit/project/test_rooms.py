@@ -68,7 +68,13 @@ def test_circles_are_looked_for_in_every_room() -> None:
 
 @pytest.mark.parametrize(
     ("library", "knowing"),
-    [("pykka", {"kernel"}), ("kubernetes", set()), ("grpc", set()), ("textual", set())],
+    [
+        ("pykka", {"kernel"}),
+        ("kubernetes", set()),
+        ("cryptography", set()),
+        ("grpc", set()),
+        ("textual", set()),
+    ],
 )
 def test_a_library_for_one_place_is_kept_from_every_other_room(
     library: str, knowing: set[str]
