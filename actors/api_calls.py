@@ -13,7 +13,7 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from kernel import Alarm, Backoff, LateError, Operation, Port, call
+from kernel import Alarm, Backoff, CallLane, LateError, Operation, Port, call
 from messages.api import (
     REQUEST_DEADLINE,
     ApiAnswered,
@@ -57,8 +57,9 @@ def api_call(
     *,
     within: Seconds = ANSWER_WITHIN,
     deadline: Seconds = REQUEST_DEADLINE,
+    lane: CallLane | None = None,
 ) -> Operation[JsonObject | ApiFailure]:
-    """Send ``request`` and return the object, or why there is none.
+    """Send ``request``, when there is room in ``lane``, and return the object, or why there is none.
 
     ``deadline`` is the request's own, as in ``CallApi``; an answer is waited for ``within`` that time.
     """
@@ -67,7 +68,7 @@ def api_call(
         return CallApi(request=request, reply_to=reply, deadline=deadline)
 
     try:
-        answered = yield from call(port, question, ApiAnswered, within)
+        answered = yield from call(port, question, ApiAnswered, within, lane)
     except LateError:
         sentence = f"nobody answered within {within:g} s"
         return ApiFailure(kind=FailureKind.LOST, retry=Retry.AFTER_DELAY, sentence=sentence)

@@ -36,6 +36,7 @@ from tests.support.apiserver.paths import (
     place_of,
     unsupported_field,
 )
+from tests.support.apiserver.reviewing import Reviews
 from tests.support.apiserver.status import (
     StatusError,
     already_exists,
@@ -86,6 +87,7 @@ class ApiCore:
         self._refusals: list[Refusal] = []
         self._lock = threading.RLock()
         self.history = History(history)
+        self.reviews = Reviews()
         for name in NAMESPACES:
             path = Place(kind=NAMESPACE).path
             self.handle(ApiRequest(verb=Verb.CREATE, path=path, body={"metadata": {"name": name}}))
@@ -97,6 +99,10 @@ class ApiCore:
 
         Raises ``StatusError``, which holds the Status that the API server would send.
         """
+        review = self.reviews.answer(request)
+        return self._handled(request, as_node) if review is None else review
+
+    def _handled(self, request: ApiRequest, as_node: str) -> JsonObject:
         place = place_of(request.path)
         if place is None:
             raise no_such_path()
