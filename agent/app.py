@@ -109,10 +109,11 @@ def _run(settings: Settings) -> int:
             healthz=listen(
                 settings.healthz_bind_address, settings.healthz_port, "the healthz port"
             ),
+            node=listen(settings.server.address, settings.server.port, "the TLS port"),
             control=held.enter_context(control_socket(settings.root_dir)),
             limits=limits_of_connections(raise_descriptor_limit()),
         )
-        for listener in (*listeners.read_only, *listeners.healthz):
+        for listener in (*listeners.read_only, *listeners.healthz, *listeners.node):
             held.enter_context(listener)
         _log_start(settings, socket)
         process = held.enter_context(ProcessEdges())

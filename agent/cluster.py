@@ -91,6 +91,7 @@ def node_registrar(agent: Composition, memory: NodeMemory) -> NodeRegistrar:
         has_volumes_attached=told.controller_attach_detach,
         status_update_frequency=told.status_update_frequency,
         status_report_frequency=told.status_report_frequency,
+        endpoint_port=settings.server.port,
     )
     ports = NodePorts(
         calls=agent.port(API_CALLS),

@@ -21,7 +21,7 @@ from actors.probes.names import look_up_lanes
 from actors.probes.watched import ProbeFact, ProbeMemory
 from agent.node_view import machine_memory
 from files.watching.inotify import InotifyWatch, KeepWatch
-from kernel import Clock, Lanes, SharedThreads
+from kernel import Clock, Lane, Lanes, LaneSize, SharedThreads
 from server.serving import ServerLoop
 from settings.version import version
 
@@ -242,6 +242,12 @@ class ProcessEdges:
         from runtimes.cri.hands import disk_lanes  # noqa: PLC0415  # of pods in containers alone
 
         return self._closed_at_the_end(disk_lanes())
+
+    @cached_property
+    def certificates(self) -> Lane:
+        """Who looks at certificates, and has them made."""
+        lanes = self._closed_at_the_end(Lanes("certificates", {"": LaneSize(1)}))
+        return lanes[""]
 
     @cached_property
     def hook_sockets(self) -> LoopSockets:

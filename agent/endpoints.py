@@ -16,7 +16,7 @@ from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
 from actors.logs.answers import attempts, log_reading, logged_pods
 from actors.logs.layout import LoggedPod
 from actors.logs.reading import LogQuery, LogReading
-from actors.logs.records import log_text
+from actors.logs.records import ALL_STREAMS, LogStream, log_text
 from actors.pod_manager import POD_MANAGER
 from actors.pods.status_keeper import STATUS_KEEPER
 from actors.probes.watching import PROBE_KEEPER
@@ -72,10 +72,15 @@ def event_feed(agent: Composition, memory: FeedMemory) -> EventFeed:
     return EventFeed(ports, memory)
 
 
-def http_server(agent: Composition, releases: Releases) -> HttpServer:
-    """Return the actor that answers on the ports and on the control socket."""
+def node_pages(agent: Composition) -> Callable[[], tuple[EndpointBackend, ContainerConsole]]:
+    """Return what returns, once there is a system, whom the pages of the TLS port ask."""
+    releases = Releases()
+    return lambda: (_backend(agent, releases), _console(agent))
+
+
+def _backend(agent: Composition, releases: Releases) -> EndpointBackend:
     settings = agent.settings
-    backend = EndpointBackend(
+    return EndpointBackend(
         system=agent.system(),
         answering=agent.answering(),
         sources=shown_sources(agent),
@@ -88,9 +93,13 @@ def http_server(agent: Composition, releases: Releases) -> HttpServer:
         limits=agent.listeners.limits,
         hosts=settings.hosts,
     )
+
+
+def http_server(agent: Composition, releases: Releases) -> HttpServer:
+    """Return the actor that answers on the ports and on the control socket."""
     shared = agent.edges.process
     loop = shared.server_loop if shared is not None else None
-    return HttpServer(backend, agent.listeners, _console(agent), loop)
+    return HttpServer(_backend(agent, releases), agent.listeners, _console(agent), loop)
 
 
 def _console(agent: Composition) -> AgentConsole:
@@ -197,7 +206,11 @@ async def _from_files(
         def begin() -> LogReading:
             pod, attempt = _instance(root, asked)
             query = LogQuery(
-                tail=asked.tail, since=asked.since, is_following=still_runs is not None
+                tail=asked.tail,
+                since=asked.since,
+                streams=frozenset({LogStream(asked.stream)}) if asked.stream else ALL_STREAMS,
+                with_rotated=asked.with_rotated,
+                is_following=still_runs is not None,
             )
             return held.enter_context(log_reading(root, pod, asked.container, attempt, query))
 

@@ -33,7 +33,7 @@ from actors.volumes.token_keeper import TOKEN_KEEPER, TokenMemory
 from agent import endpoints, objects, pods, runtimes, sources
 from agent.composition import Composition, found
 from agent.edges import Edges
-from agent.late import cluster, containers
+from agent.late import cluster, containers, node_server
 from agent.process import LastCalls
 from agent.table import ESCALATE, ActorRow, Dynamic, Group, Only, When, actor, present, specs_of
 from kernel import ActorStatus, ActorSystem, Address, Key, Port, SupervisorSpec
@@ -83,6 +83,7 @@ MANIFESTS: Final = When(
     "with --pod-manifest-path", lambda agent: bool(agent.settings.static_pod_path)
 )
 URL: Final = When("with --manifest-url", lambda agent: bool(agent.settings.static_pod_url))
+SERVED: Final = When("where the TLS port is served", lambda agent: bool(agent.settings.server.port))
 OBJECT_FILES: Final = When(
     "with --local-objects-dir", lambda agent: agent.settings.local_objects_dir is not None
 )
@@ -286,6 +287,21 @@ ACTORS: Final = Group(
         answers=(questions.FEED, questions.ATTACH),
     ),
     actor(HTTP_SERVER, endpoints.http_server, memory=Releases, on_exhausted=ESCALATE),
+    Only(
+        SERVED,
+        actor(
+            node_server.CERTIFICATE_KEEPER,
+            node_server.certificate_keeper,
+            memory=node_server.CertificateMemory,
+        ),
+        actor(
+            node_server.REVIEWER,
+            node_server.reviewer,
+            memory=node_server.ReviewerMemory,
+            when=(JOINED,),
+        ),
+        actor(node_server.NODE_SERVER, node_server.node_server, memory=endpoints.node_pages),
+    ),
 )
 
 

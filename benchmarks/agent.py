@@ -31,7 +31,7 @@ _nothing = threading.Event()
 
 def joining(kubeconfig: Path) -> tuple[str, ...]:
     """Return the flags that join a cluster."""
-    return f"--kubeconfig={kubeconfig}", "--runtime=hollow"
+    return f"--kubeconfig={kubeconfig}", "--runtime=hollow", "--port=0"
 
 
 def pause(seconds: float) -> None:

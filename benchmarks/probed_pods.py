@@ -132,7 +132,7 @@ def _lag_row(cluster: Cluster, times: int) -> Row:
     lags = []
     with (
         Target503() as target,
-        Agent(f"--kubeconfig={kubeconfig}", f"--runtime={node}:ProbedNode") as agent,
+        Agent(f"--kubeconfig={kubeconfig}", "--port=0", f"--runtime={node}:ProbedNode") as agent,
     ):
         wait_until(lambda: agent.status("/readyz/api") == 200, 0.01)
         with ReadyWatching(cluster) as watching:

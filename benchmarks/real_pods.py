@@ -55,7 +55,7 @@ def bound_real_pod_rows(*, quick: bool) -> list[Row]:
         if stage is None or cluster is None:
             return []
         waits = []
-        with stage.agent(f"--kubeconfig={cluster.kubeconfig(ADMIN)}") as agent:
+        with stage.agent(f"--kubeconfig={cluster.kubeconfig(ADMIN)}", "--port=0") as agent:
             wait_until(lambda: agent.status("/readyz/api") == 200, poll_every=0.01)
             pause(2.0)
             for number in range(5 if quick else 20):

@@ -54,7 +54,9 @@ def _writes_per_second(cluster: Cluster, number: int) -> float:
     names = [f"many-{each}" for each in range(number)]
     send(cluster, (_creating(name) for name in names))
     flags = ("--kube-api-qps=5000", "--kube-api-burst=5000", "--max-pods=1000")
-    with Agent(f"--kubeconfig={cluster.kubeconfig(ADMIN)}", "--runtime=hollow", *flags) as agent:
+    with Agent(
+        f"--kubeconfig={cluster.kubeconfig(ADMIN)}", "--runtime=hollow", "--port=0", *flags
+    ) as agent:
         wait_until(lambda: agent.metric("actorlet_pod_status_writes_total") > 0, 0.005)
         began, before = perf_counter(), agent.metric("actorlet_pod_status_writes_total")
         wait_until(partial(_all_run, agent, number), 0.02, _GIVE_UP_AFTER)
@@ -73,7 +75,9 @@ def _lag_row(cluster: Cluster, times: int) -> Row:
     """Compare when a status is told to readers of ``/events`` and when the API's watch tells of it."""
     lags, calls = [], []
     kubeconfig = cluster.kubeconfig(ADMIN)
-    with Agent(f"--kubeconfig={kubeconfig}", "--runtime=hollow", "--max-pods=1000") as agent:
+    with Agent(
+        f"--kubeconfig={kubeconfig}", "--runtime=hollow", "--port=0", "--max-pods=1000"
+    ) as agent:
         wait_until(lambda: agent.status("/readyz/api") == 200, 0.01)
         with Follower(agent.port) as follower, Watching(cluster) as watching:
             for number in range(times):

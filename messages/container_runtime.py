@@ -346,7 +346,46 @@ class ReadContainerLog:
     """So many of the last lines; None for all."""
 
 
-ContainerQuestion: TypeAlias = ExecInContainer | ReadContainerLog
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streams:
+    """Which streams of a process somebody wants to have."""
+
+    stdin: bool = False
+    stdout: bool = False
+    stderr: bool = False
+    tty: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenExec:
+    """Begin a command in a running container, which somebody talks to. Answered by its ``StreamPlace``."""
+
+    id: str
+    command: tuple[str, ...] = field(repr=False)
+    streams: Streams
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAttach:
+    """Talk to the main process of a running container. Answered by its ``StreamPlace``."""
+
+    id: str
+    streams: Streams
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPortForward:
+    """Reach ports of a running pod. Answered by its ``StreamPlace``."""
+
+    uid: PodUid
+    ports: tuple[int, ...] = ()
+    """Empty if whoever connects names them in the stream."""
+
+
+OpenStream: TypeAlias = OpenExec | OpenAttach | OpenPortForward
+ContainerQuestion: TypeAlias = (
+    ExecInContainer | ReadContainerLog | OpenExec | OpenAttach | OpenPortForward
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,7 +413,14 @@ class ContainerLog:
     lines: tuple[LogLine, ...] = field(repr=False)
 
 
-ContainerAnswer: TypeAlias = ExecEnded | ContainerLog
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlace:
+    """Where the runtime gives a stream: once, and to whoever knows the address."""
+
+    url: str = field(repr=False)
+
+
+ContainerAnswer: TypeAlias = ExecEnded | ContainerLog | StreamPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ class Listeners:
 
     read_only: Sequence[socket.socket] = ()
     healthz: Sequence[socket.socket] = ()
+    node: Sequence[socket.socket] = ()
+    """Of the TLS port, which another actor serves."""
     control: Sequence[socket.socket] = ()
     """Unix sockets, for root and the agent's own user."""
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)

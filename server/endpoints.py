@@ -159,6 +159,14 @@ class Endpoints:
         self._metrics = MetricPages(backend)
         self._watchz = KeptText(self._objects_text, backend.system.clock)
 
+    def health_routes(self) -> Mapping[str, Handler]:
+        """Return the handlers of health and readiness by path."""
+        return self._health.routes()
+
+    def metric_routes(self) -> Mapping[str, Handler]:
+        """Return the handlers of metrics by path."""
+        return self._metrics.routes()
+
     def health_application(self) -> web.Application:
         """Return what the healthz port serves, verdicts alone, for any name of the host."""
         return self._application(self._health.routes(), others_get_verdicts=True)

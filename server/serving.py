@@ -49,7 +49,7 @@ EXEMPT: Final = web.AppKey("exempt", Collection)
 _CLIENTS_FAULTS = logging.getLogger("aiohttp.garbage")
 """The logger for requests that aiohttp cannot parse. Clients could fill the log with tracebacks by it.
 Failures of handlers do not get there: the applications answer them."""
-_OPTIONS: Final[dict[str, Any]] = {
+OPTIONS: Final[dict[str, Any]] = {
     "access_log": None,
     "logger": _CLIENTS_FAULTS,
     "keepalive_timeout": IDLE,
@@ -198,12 +198,12 @@ class Serving(Served):
         self, application: web.Application, sockets: Sequence[socket.socket], most: int
     ) -> None:
         self._loop.add(self)
-        application.on_response_prepare.append(_say_who_answers)
+        application.on_response_prepare.append(say_who_answers)
         runner = web.AppRunner(
             application,
             shutdown_timeout=GRACE,
             handler_cancellation=True,  # who has left needs no answer, and no events
-            **_OPTIONS,
+            **OPTIONS,
         )
         self._runners.append(runner)
         await runner.setup()
@@ -240,7 +240,7 @@ class Serving(Served):
         for listening in self._servers:
             listening.close()
         for connection in self._connections():
-            _abort(connection)
+            abort(connection)
         self._servers, self._runners = [], []
 
     @override
@@ -258,8 +258,8 @@ class Serving(Served):
             others = [each for each in server.connections if each not in exempt]
             for oldest in others[: max(0, len(others) + 1 - most)]:
                 self._loop.say("too many connections: the oldest are cut", most=most)
-                _abort(oldest)
-            return _Connection(server, loop=loop, **_OPTIONS)
+                abort(oldest)
+            return ServedConnection(server, loop=loop, **OPTIONS)
 
         return connection
 
@@ -268,7 +268,7 @@ class Serving(Served):
         return [connection for server in servers for connection in server.connections]
 
 
-class _Connection(web.RequestHandler):
+class ServedConnection(web.RequestHandler):
     """One connection. What is no request has no application that would say who answers."""
 
     __slots__ = ()
@@ -286,10 +286,12 @@ class _Connection(web.RequestHandler):
         return answer
 
 
-async def _say_who_answers(_: web.Request, answer: web.StreamResponse) -> None:
+async def say_who_answers(_: web.Request, answer: web.StreamResponse) -> None:
+    """Name the server, in the answers of an application."""
     answer.headers[hdrs.SERVER] = SERVER
 
 
-def _abort(connection: web.RequestHandler) -> None:
+def abort(connection: web.RequestHandler) -> None:
+    """End a connection at once."""
     if connection.transport is not None:
         connection.transport.abort()

@@ -38,6 +38,7 @@ from settings.kinds import (
 from settings.resources import ResourceSettings
 from settings.rows import Section, ToldValues, row
 from settings.runtime import HOLLOW_TAINT, LABEL_VALUES, RUNTIME_LABEL, RuntimeSettings
+from settings.server import ServerSettings
 from settings.situation import RuntimeKind, Where
 
 SHUTDOWN_DEADLINE: Final = Seconds(10.0)
@@ -89,19 +90,14 @@ def _networks(text: str) -> tuple[str, ...]:
     return tuple(map(str, networks))
 
 
-def _address(told: ToldValues) -> str:
-    """Return the read-only port's address. Raises ``UsageError`` if others could reach it.
+def read_only_address(told: ToldValues) -> str:
+    """Return the read-only port's address.
 
-    In a kubelet's file, ``address`` is meant for the TLS port, and the read-only port is off unless the
-    file says otherwise. So such a file gets the read-only port on loopback. A file that also names this
-    port, and an address that is given as a flag, need ``--allow-non-loopback``.
+    ``address`` is that of the TLS port, as in a kubelet. The read-only port asks for no password, so it is
+    there, too, only if nobody else reaches it, or ``--allow-non-loopback`` insists.
     """
-    address: str = told["address"]
-    if not told["readOnlyPort"] or is_loopback(address) or told["--allow-non-loopback"]:
-        return address
-    if "readOnlyPort" in told.given or "address" in told.typed:
-        raise UsageError(_reachable("readOnlyPort", address), at="address")
-    return LOOPBACK
+    address = str(told["address"] or LOOPBACK)
+    return address if is_loopback(address) or told["--allow-non-loopback"] else LOOPBACK
 
 
 def _healthz_address(told: ToldValues) -> str:
@@ -120,16 +116,16 @@ def _reachable(port: str, address: str) -> str:
 
 def _hosts(told: ToldValues) -> frozenset[str]:
     """Return the names and addresses by which requests may ask for this machine, beside loopback."""
-    addresses = {*told["--node-ip"], _address(told), _healthz_address(told)}
+    addresses = {*told["--node-ip"], read_only_address(told), _healthz_address(told)}
     no_machine = {"0.0.0.0", "::"}  # noqa: S104
     names = {_node_name(told), told.hostname.lower()}
     return frozenset(names | {*told["--allow-host"]} | addresses - no_machine)
 
 
 def _chaos(told: ToldValues) -> bool:
-    if told["--enable-chaos"] and not is_loopback(_address(told)):
+    if told["--enable-chaos"] and not is_loopback(read_only_address(told)):
         raise UsageError(
-            f"--enable-chaos works on a loopback address only, not on {_address(told)}",
+            f"--enable-chaos works on a loopback address only, not on {read_only_address(told)}",
             at="--enable-chaos",
         )
     return bool(told["--enable-chaos"])
@@ -168,6 +164,8 @@ class Settings:
     """What runs the pods."""
     resources: ResourceSettings
     """What the node has for pods."""
+    server: ServerSettings
+    """How the TLS port is served."""
 
     static_pod_path: Path | None = _of_sources(
         TEXT,
@@ -281,16 +279,8 @@ class Settings:
         ),  # a kubelet takes no other ones either
     )
 
-    address: str = _of_endpoints(
-        ADDRESS,
-        "address",
-        LOOPBACK,
-        flag="--address",
-        says="Where the read-only port listens",
-        zero_is_default=True,
-        derive=_address,
-    )
-    """Others than loopback need ``--allow-non-loopback``."""
+    address: str = LOOPBACK
+    """Where the read-only port listens."""
     read_only_port: int = _of_endpoints(
         PORT,
         "readOnlyPort",
@@ -331,11 +321,9 @@ class Settings:
         "enableServer",
         default=True,
         flag="--enable-server",
-        says="The TLS server; there is none yet",
-        default_says="",
+        says="Serve the TLS port",
     )
-    """Whether to serve the authenticated TLS port. There is none yet, so ``False`` is obeyed already. It
-    does not concern the other two ports, as in a kubelet: their port numbers switch them off."""
+    """It does not concern the other two ports, as in a kubelet: their port numbers switch them off."""
     enable_chaos: bool = _of_endpoints(
         SWITCH,
         flag="--enable-chaos",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from manifests.findings import shown
 from messages.pods import JsonObject
@@ -26,11 +26,17 @@ from settings.refusals import (
     readable_sources,
     situation_of,
 )
-from settings.rows import Row
+from settings.rows import Row, rows_of
 from settings.schema import KubeletConfiguration
+from settings.server import AUTHORITIES, ServerSettings
 from settings.situation import Situation
 from settings.table import ROWS, defaults_of_fields, why_ignored
 from settings.without_effect import told
+
+_OF_SERVER: Final = frozenset(
+    {"enableServer", *(row.name for _, row in rows_of(ServerSettings))}
+) - {"address"}
+"""Without a TLS port these have no effect."""
 
 
 class SettingFate(StrEnum):
@@ -126,6 +132,7 @@ def explained(arguments: Sequence[str]) -> Explanation:
         each for source in sources for each in _fields(source, sources, line, outcome, situation)
     ]
     flags = [_flag(each, wrong_flags, outcome, situation) for each in typed]
+    given = {each.name for each in fields} | {each.field for each in flags}
     told_all = [
         *wrong_flags.values(),
         *_all_wrong(sources),
@@ -136,7 +143,7 @@ def explained(arguments: Sequence[str]) -> Explanation:
         files=tuple(str(source.path) for source in sources),
         situation=situation,
         settings=(*fields, *flags),
-        others=tuple(_others({each.name for each in fields}, outcome.settings, situation)),
+        others=tuple(_others(given, outcome.settings, situation)),
         refusals=tuple(told_all),
         warnings=outcome.settings.warnings if outcome.settings and not told_all else (),
     )
@@ -159,12 +166,14 @@ def _others(
     """Yield each known field that is not ``given``, with what is in effect, or its default."""
     for name, default in defaults_of_fields():
         if name not in given:
-            why = why_ignored(name, situation)
+            why = _useless(name, default, settings, situation)
+            found = in_effect(name, settings)
+            shown_value = default if found is None else found
             yield ExplainedSetting(
                 name=name,
                 fate=SettingFate.IGNORED if why else SettingFate.OBEYED,
                 why=why,
-                in_effect=None if why else in_effect(name, settings) or default,
+                in_effect=None if why else shown_value,
             )
 
 
@@ -232,18 +241,35 @@ def _overriding(name: str, value: object, later: Iterable[Source], line: Command
 
 def _idle(name: str, value: object, settings: Settings | None, situation: Situation) -> str:
     """Return why a field that is not refused has no effect here; empty if it has one."""
-    if why := why_ignored(name, situation):
+    if why := _useless(name, value, settings, situation):
         return why
-    if name == "enableServer" and value is True:
-        return "there is no TLS server yet, only the read-only port"
     if settings is None:
         return ""
     needed = ROWS[name].needs if name in ROWS else ""
     if needed and not in_effect(needed, settings):
         return f"{needed} is not set"
-    if name == "address" and value and value != settings.address:
+    if name == "address" and value and value != settings.address and not settings.server.port:
+        if not settings.read_only_port:
+            return "the TLS port and the read-only port are closed"
         return f"the read-only port listens on {settings.address}: --allow-non-loopback insists"
     return ""
+
+
+def _useless(name: str, value: object, settings: Settings | None, situation: Situation) -> str:
+    """Return why such a node has no use for that value of a field; empty if it has one."""
+    if why := why_ignored(name, situation):
+        return why
+    if settings is None or settings.server.port or name not in _OF_SERVER or not value:
+        return ""
+    return f"the TLS port is closed: {_why_closed(settings, situation)}"
+
+
+def _why_closed(settings: Settings, situation: Situation) -> str:
+    if not settings.enable_server:
+        return "enableServer is false"
+    if not situation.is_joined and settings.server.client_authorities is None:
+        return f"without a cluster it needs {AUTHORITIES}"
+    return "port is 0"
 
 
 def _flag(

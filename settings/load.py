@@ -13,7 +13,7 @@ from socket import gethostname
 from typing import Any, TypeVar
 
 from messages.pods import JsonObject
-from settings.agent import Settings
+from settings.agent import Settings, read_only_address
 from settings.checks import check_apart, check_path
 from settings.cluster import ClusterSettings
 from settings.configuration_file import ConfigurationFile, drop_ins, merged, read_configuration
@@ -24,6 +24,7 @@ from settings.resources import ResourceSettings, limits_by_machine
 from settings.rows import Row, ToldValues, rows_of
 from settings.runtime import HollowSettings, RuntimeSettings, runtime_kind
 from settings.schema import KubeletConfiguration
+from settings.server import ServerSettings
 from settings.situation import RuntimeKind, Situation, Where
 from settings.table import API_VERSION, FIELDS, KIND, ROWS, why_ignored
 from settings.without_effect import told as told_together
@@ -82,9 +83,11 @@ def settings_of(
     cluster = settler.made(ClusterSettings, kubeconfig=line.kubeconfig)
     settings = settler.made(
         Settings,
+        address=read_only_address(told),
         cluster=cluster if told.situation.is_joined else None,
         runtime=_runtime(line, told, settler),
         resources=settler.made(ResourceSettings, is_machine=limits_by_machine(told)),
+        server=settler.made(ServerSettings),
         configuration={},
     )
     return replace(
@@ -187,10 +190,10 @@ def _warnings(
     line: CommandLine, told: ToldValues, settings: Settings, changed: Sequence[str]
 ) -> Iterator[str]:
     situation = told.situation
-    if told["readOnlyPort"] and settings.address != told["address"]:
+    if told["readOnlyPort"] and settings.address != (told["address"] or settings.address):
         yield (
-            f"The read-only port listens on {settings.address} and not on {told['address']}, which the "
-            "configuration names for the TLS port; --allow-non-loopback changes that"
+            f"The read-only port listens on {settings.address} and not on {told['address']}, which is for "
+            "the TLS port; --allow-non-loopback changes that"
         )
     endpoint = "containerRuntimeEndpoint"
     ignored = {path: why for path in changed if (why := why_ignored(path, situation))}

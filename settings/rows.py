@@ -34,6 +34,7 @@ class Section(StrEnum):
     NODE = "The node"
     LOOKING = "Looking only"
     ENDPOINTS = "Endpoints"
+    SERVER = "The TLS port"
     LOGS = "Logs"
 
 

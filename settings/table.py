@@ -13,6 +13,7 @@ from settings.line import CommandLine
 from settings.resources import ResourceSettings
 from settings.rows import Field, Row, Section, rows_of
 from settings.runtime import HollowSettings, RuntimeSettings
+from settings.server import ServerSettings
 from settings.situation import Situation
 from settings.without_effect import REASONS, TABLE
 
@@ -25,6 +26,7 @@ GROUPS: Final = (
     HollowSettings,
     ContainerSettings,
     Settings,
+    ServerSettings,
     ResourceSettings,
 )
 """The dataclasses that have rows, in the order of the help."""

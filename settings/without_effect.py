@@ -25,10 +25,8 @@ from settings.kinds import (
     GRACE_PERIODS,
     INTEGER,
     INTEGERS,
-    LIST,
     LONG,
     MEMORY,
-    PORT,
     QUANTITY,
     SWITCH,
     TEXT,
@@ -202,23 +200,10 @@ TABLE: Final[Sequence[WithoutEffect]] = (
         valued="cloud-config cloud-provider node-status-max-images provider-id",
     ),
     WithoutEffect(
-        instead="there is no TLS server yet, only the read-only port",
+        instead="the TLS server does not do that yet",
         fields=(
-            Field(PORT, "port", 10250),
-            Field(TEXT, "tlsCertFile"),
-            Field(TEXT, "tlsPrivateKeyFile"),
-            Field(LIST, "tlsCipherSuites"),
             Field(INTEGERS, "tlsCurvePreferences"),
-            Field(TEXT, "tlsMinVersion"),
             Field(SWITCH, "serverTLSBootstrap"),
-            Field(TEXT, "authentication.x509.clientCAFile"),
-            Field(SWITCH, "authentication.webhook.enabled", default=True),
-            Field(DURATION, "authentication.webhook.cacheTTL", 120.0),
-            Field(SWITCH, "authentication.anonymous.enabled"),
-            Field(TEXT, "authorization.mode", "Webhook"),
-            Field(DURATION, "authorization.webhook.cacheAuthorizedTTL", 300.0),
-            Field(DURATION, "authorization.webhook.cacheUnauthorizedTTL", 30.0),
-            Field(SWITCH, "enableDebuggingHandlers", default=True),
             Field(SWITCH, "enableContentionProfiling"),
             Field(DURATION, "streamingConnectionIdleTimeout", 14400.0),
             Field(TEXT, "showHiddenMetricsForVersion"),
@@ -228,15 +213,11 @@ TABLE: Final[Sequence[WithoutEffect]] = (
             Field(SWITCH, "enableDebugFlagsHandler", default=True),
         ),
         switches="""
-            anonymous-auth authentication-token-webhook contention-profiling
-            enable-cadvisor-json-endpoints enable-debugging-handlers rotate-server-certificates
+            contention-profiling enable-cadvisor-json-endpoints rotate-server-certificates
             """,
         valued="""
-            authentication-token-webhook-cache-ttl authorization-mode
-            authorization-webhook-cache-authorized-ttl
-            authorization-webhook-cache-unauthorized-ttl cert-dir client-ca-file port
-            show-hidden-metrics-for-version streaming-connection-idle-timeout tls-cert-file
-            tls-cipher-suites tls-curve-preferences tls-min-version tls-private-key-file
+            show-hidden-metrics-for-version streaming-connection-idle-timeout
+            tls-curve-preferences
             """,
     ),
     WithoutEffect(

@@ -18,7 +18,7 @@ LARGEST_KEPT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Access:
+class AccessAsked:
     """What the API server is asked about one subresource."""
 
     spec: JsonObject = field(repr=False)
@@ -28,11 +28,11 @@ class Access:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Question:
+class AccessQuestion:
     """A ``May`` that is not answered yet."""
 
     may: May
-    accesses: tuple[Access, ...]
+    accesses: tuple[AccessAsked, ...]
     """In the order in which they are reviewed, until one is allowed."""
     until: Seconds
     """When it is answered anyway, by the monotonic clock."""
@@ -52,8 +52,8 @@ class TokenInReview:
 class AccessInReview:
     """An access about which the API server is asked."""
 
-    access: Access
-    waiting: list[Question]
+    access: AccessAsked
+    waiting: list[AccessQuestion]
 
     @property
     def key(self) -> bytes:
@@ -64,9 +64,9 @@ class AccessInReview:
 InReview: TypeAlias = TokenInReview | AccessInReview
 
 
-def accesses(may: May, node: str, secret: bytes) -> Iterator[Access]:
+def accesses(may: May, node: str, secret: bytes) -> Iterator[AccessAsked]:
     """Yield what ``may`` asks about the ``node``."""
     for subresource in may.subresources:
         spec = access(may.identity, may.verb, subresource, node)
         asked = as_bytes(spec)
-        yield Access(spec, key_of(secret, asked), is_kept=len(asked) <= LARGEST_KEPT)
+        yield AccessAsked(spec, key_of(secret, asked), is_kept=len(asked) <= LARGEST_KEPT)

@@ -16,10 +16,10 @@ from typing_extensions import override
 
 from actors.access.decisions import Decisions, key_of
 from actors.access.questions import (
-    Access,
+    AccessAsked,
     AccessInReview,
+    AccessQuestion,
     InReview,
-    Question,
     TokenInReview,
     accesses,
 )
@@ -143,7 +143,7 @@ class Reviewer(PooledActor[AccessMessage]):
             case May():
                 asked = tuple(accesses(message, self._node, self._memory.secret))
                 until = Seconds(self.clock.monotonic() + ANSWER_WITHIN)
-                self._decide(Question(may=message, accesses=asked, until=until))
+                self._decide(AccessQuestion(may=message, accesses=asked, until=until))
             case _:
                 assert_never(message)
 
@@ -170,7 +170,7 @@ class Reviewer(PooledActor[AccessMessage]):
 
     # --- what they may ---------------------------------------------------------------------------------
 
-    def _decide(self, question: Question) -> None:
+    def _decide(self, question: AccessQuestion) -> None:
         """Answer by decisions that count, or have the next review made."""
         now = self.clock.monotonic()
         decisions = [self._memory.accesses.fresh(each.key, now) for each in question.accesses]
@@ -188,7 +188,7 @@ class Reviewer(PooledActor[AccessMessage]):
         else:
             self._answer_without(question)
 
-    def _ask(self, asked: Access, question: Question) -> None:
+    def _ask(self, asked: AccessAsked, question: AccessQuestion) -> None:
         in_review = self._in_review(asked.key)
         if isinstance(in_review, AccessInReview):
             in_review.waiting.append(question)
@@ -211,7 +211,7 @@ class Reviewer(PooledActor[AccessMessage]):
                 question.denied.add(reviewed.key)
                 self._decide(question)
 
-    def _answer_without(self, question: Question) -> None:
+    def _answer_without(self, question: AccessQuestion) -> None:
         """Answer without a review: by a decision that has expired if the API server is away."""
         may, now = question.may, self.clock.monotonic()
         stale = (self._memory.accesses.stale(each.key, now) for each in question.accesses)

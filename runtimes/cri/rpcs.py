@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Final, TypeVar
 
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import Message
 
+from messages.container_runtime import Streams
 from messages.units import Seconds
 from runtimes.cri.wire import containerd_events_pb2 as events
 from runtimes.cri.wire import containerd_tasks_pb2 as tasks
@@ -205,6 +207,26 @@ def exec_sync(
     seconds = max(math.ceil(timeout), 1)
     request = cri.ExecSyncRequest(container_id=container_id, cmd=command, timeout=seconds)
     return _rpc("ExecSync", request, cri.ExecSyncResponse, Seconds(seconds + EXEC_MARGIN))
+
+
+def exec_stream(
+    container_id: str, command: tuple[str, ...], streams: Streams
+) -> Rpc[cri.ExecResponse]:
+    """Ask where a command in a container can be talked to."""
+    request = cri.ExecRequest(container_id=container_id, cmd=command, **asdict(streams))
+    return _rpc("Exec", request, cri.ExecResponse)
+
+
+def attach_stream(container_id: str, streams: Streams) -> Rpc[cri.AttachResponse]:
+    """Ask where the main process of a container can be talked to."""
+    request = cri.AttachRequest(container_id=container_id, **asdict(streams))
+    return _rpc("Attach", request, cri.AttachResponse)
+
+
+def port_forward_stream(sandbox_id: str, ports: tuple[int, ...]) -> Rpc[cri.PortForwardResponse]:
+    """Ask where ports of a sandbox can be reached."""
+    request = cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=ports)
+    return _rpc("PortForward", request, cri.PortForwardResponse)
 
 
 # Images.

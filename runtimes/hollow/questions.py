@@ -17,6 +17,9 @@ from messages.container_runtime import (
     ExecEnded,
     ExecInContainer,
     LogLine,
+    OpenAttach,
+    OpenExec,
+    OpenPortForward,
     ReadContainerLog,
     RuntimeFailure,
 )
@@ -45,10 +48,14 @@ def answer_of(
     machine: HollowMachine, question: ContainerQuestion, now: Timestamp
 ) -> ExecEnded | ContainerLog | RuntimeFailure:
     """Return the answer to ``question``."""
+    if isinstance(question, OpenPortForward):
+        return refused("a hollow pod has no ports")
     record = machine.inventory.container(question.id)
     if record is None:
         return not_found("container", question.id)
     match question:
+        case OpenExec() | OpenAttach():
+            return refused("a hollow container has no process to talk to")
         case ReadContainerLog():
             return _log(machine, record, question, now)
         case ExecInContainer() if not record.is_running:

@@ -83,24 +83,26 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedTarget:
     """A target that is none: the request is answered 400, whoever asks."""
 
     sentence: str
 
 
-def read_request(method: str, target: str) -> Asked | Refused | None:
+def read_request(method: str, target: str) -> Asked | RefusedTarget | None:
     """Return what a request with this method and target, as it was sent, asks for.
 
     None if no such path is served.
     """
     if not _PRINTABLE.fullmatch(target):
-        return Refused("the target of the request has characters that should be percent-encoded")
+        return RefusedTarget(
+            "the target of the request has characters that should be percent-encoded"
+        )
     path, _, query = target.partition("?")
     try:
         segments, pairs = _segments(path), _pairs(query)
     except ValueError as error:
-        return Refused(str(error))
+        return RefusedTarget(str(error))
     root = ROOTS.get(segments[0]) if segments else None
     if root is None:
         return None

@@ -102,6 +102,10 @@ class LogAsked:
     """Whether the last instance is asked for of the pod that had this name before, whatever ``attempt``."""
     with_times: bool = False
     """Whether each line begins with its time."""
+    with_rotated: bool = False
+    """Whether files are read, too, that the log was rotated to before it."""
+    stream: str = ""
+    """Only lines of ``stdout`` or of ``stderr``, where that is known; empty for both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,11 +167,16 @@ def instance_of(pod: Mapping[str, Any], container: str, *, previous: bool) -> In
     Raises ``ConsoleError`` if there is none.
     """
     name = container or _only_one(pod)
-    status = next((each for each in _statuses(pod) if each.get("name") == name), None)
+    status = container_status(pod, name)
     if status is None:
         known = ", ".join(_names(pod)) or "none"
         raise ConsoleError(f"there is no container {name} in this pod; there is {known}")
     return _previous(name, status) if previous else _present(name, status)
+
+
+def container_status(pod: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """Return what a pod's document says of the status of a container. None if it says nothing."""
+    return next((each for each in _statuses(pod) if each.get("name") == name), None)
 
 
 def still_runs(pod: Mapping[str, Any], instance: Instance) -> bool:

@@ -354,7 +354,7 @@ def _settings(folder: Path, flags: Sequence[str], sources: Sources) -> Settings:
         [
             *(["--manifest-url=http://nowhere"] if sources.url else []),
             *([f"--pod-manifest-path={folder / 'manifests'}"] if sources.directory else []),
-            *(["--kubeconfig=none"] if sources.cluster else []),
+            *(["--kubeconfig=none", "--port=0"] if sources.cluster else []),
             *([f"--local-objects-dir={folder / 'objects'}"] if sources.objects else []),
             *flags,
             f"--root-dir={folder / 'root'}",

@@ -83,7 +83,12 @@ def test_who_joins_with_too_few_descriptors_for_any_watch_is_told_how_many_it_ne
 ) -> None:
     kubeconfig = Kubeconfig(tmp_path)
     kubeconfig.is_for(cluster={"server": "https://127.0.0.1:1"})
-    flags = (f"--kubeconfig={kubeconfig.path}", "--runtime=hollow", "--logging-format=json")
+    flags = (
+        f"--kubeconfig={kubeconfig.path}",
+        "--port=0",
+        "--runtime=hollow",
+        "--logging-format=json",
+    )
     agent.start_on_manifests(*flags, launcher=limited("-n 40"))
     event = "few descriptors, so some watches may find no connection"
     agent.logs(event)

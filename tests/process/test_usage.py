@@ -37,7 +37,10 @@ def test_a_question_about_the_program_is_answered(flag: str, shown: str) -> None
         (["--config=/dev/null"], "actorlet: /dev/null: there is no document"),
         (["--hostname-override=a_b"], "actorlet: 'a_b' cannot be the name of a node: letters, dig"),
         (["--pod-manifest-path=/dev/null"], "actorlet: the manifest path /dev/null is a device; i"),
-        (["--address=0.0.0.0"], "actorlet: readOnlyPort on 0.0.0.0 would answer anybody who can r"),
+        (
+            ["--healthz-bind-address=0.0.0.0"],
+            "actorlet: healthzPort on 0.0.0.0 would answer anybody who can re",
+        ),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_code_2(arguments: list[str], said: str) -> None:

@@ -57,7 +57,7 @@ def test_a_joined_agent_leaves_the_kubernetes_client_to_a_process_that_ends(
     kubeconfig.is_for(cluster={"server": f"https://127.0.0.1:{port}"})
     with AgentProcess(tmp_path) as agent:
         agent.write("web.yaml", manifest("web"))
-        flags = (f"--kubeconfig={kubeconfig.path}", "--runtime=hollow")
+        flags = (f"--kubeconfig={kubeconfig.path}", "--port=0", "--runtime=hollow")
         agent.start_on_manifests(*flags, environment=imports.environment)
         agent.logs("calls to the API server fail")
         pid = agent.process.pid
@@ -71,7 +71,7 @@ def test_the_allocator_of_the_http_client_asks_for_no_huge_pages(tmp_path: Path)
     kubeconfig = Kubeconfig(tmp_path)
     with AgentProcess(tmp_path) as agent:
         agent.write("web.yaml", manifest("web"))
-        agent.start_on_manifests(f"--kubeconfig={kubeconfig.path}", "--runtime=hollow")
+        agent.start_on_manifests(f"--kubeconfig={kubeconfig.path}", "--port=0", "--runtime=hollow")
         status = Path(f"/proc/{agent.process.pid}/status").read_text()
         # The allocator forbids them to the whole process. A kernel without them has no such line.
         assert "THP_enabled:\t1" not in status

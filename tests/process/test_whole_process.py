@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
 from tests.support.patience import PATIENCE
+from tests.support.wire.ports import free_ports
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
@@ -361,7 +362,8 @@ def test_a_directory_of_hollow_pods_is_no_place_for_real_ones_unless_somebody_in
 
 def test_the_configuration_that_kubeadm_writes_works_unchanged(agent: AgentProcess) -> None:
     agent.write("web.yaml", manifest("web"))
-    agent.start_on_manifests(f"--config={KUBEADM}", "--logging-format=json")
+    (port,) = free_ports(1)  # it has a clientCAFile, so that there is a TLS port
+    agent.start_on_manifests(f"--config={KUBEADM}", f"--port={port}", "--logging-format=json")
     eventually(lambda: list(agent.pods()) == ["web-node1"])
     shown = agent.json("/configz")["kubeletconfig"]
     assert shown["clusterDomain"] == "cluster.local"

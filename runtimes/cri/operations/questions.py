@@ -13,7 +13,7 @@ import json
 import signal
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 from actors.logs.answers import container_log
 from actors.logs.layout import LoggedPod
@@ -22,11 +22,17 @@ from messages.container_runtime import (
     ContainerLog,
     ExecEnded,
     ExecInContainer,
+    OpenAttach,
+    OpenExec,
+    OpenPortForward,
+    OpenStream,
     ReadContainerLog,
     RuntimeFailure,
     RuntimeFailureKind,
     SignalContainer,
+    StreamPlace,
 )
+from messages.pod_runtime import SandboxState
 from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.cgroups.container_signals import SignalOutcome, signal_container
@@ -75,6 +81,34 @@ def read_log(
     root, attempt = Path(context.node().pod_logs_dir), seen.status.metadata.attempt
     read = partial(container_log, root, pod, seen.observed.name, attempt, question)
     return (yield from on_disk(read, DiskLane.LOGS))
+
+
+def open_stream(
+    question: OpenStream, context: OperationContext
+) -> Operation[StreamPlace | RuntimeFailure]:
+    """Ask where a stream can be had. Raises ``RpcError``."""
+    match question:
+        case OpenExec():
+            container_id = bare_id(question.id)
+            exec_at = yield from call(
+                rpcs.exec_stream(container_id, question.command, question.streams)
+            )
+            return StreamPlace(url=exec_at.url)
+        case OpenAttach():
+            attach_at = yield from call(rpcs.attach_stream(bare_id(question.id), question.streams))
+            return StreamPlace(url=attach_at.url)
+        case OpenPortForward():
+            sandboxes = context.inventory.contents(question.uid)
+            if not sandboxes or sandboxes[0].sandbox.state is not SandboxState.READY:
+                return RuntimeFailure(
+                    kind=RuntimeFailureKind.NOT_FOUND, message="the pod has no sandbox that runs"
+                )
+            forward_at = yield from call(
+                rpcs.port_forward_stream(sandboxes[0].sandbox.id, question.ports)
+            )
+            return StreamPlace(url=forward_at.url)
+        case _:
+            assert_never(question)
 
 
 def _not_run(error: RpcError, within: Seconds) -> RuntimeFailure:

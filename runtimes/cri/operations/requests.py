@@ -11,6 +11,9 @@ from messages.container_runtime import (
     ExecInContainer,
     FindImage,
     LookAtPod,
+    OpenAttach,
+    OpenExec,
+    OpenPortForward,
     PullImage,
     ReadContainerLog,
     RemoveContainer,
@@ -30,7 +33,7 @@ from runtimes.cri.inventory import CriInventory, bare_id
 from runtimes.cri.operations.containers import create, remove, reopen_log, resize, start, stop
 from runtimes.cri.operations.flow import OperationContext
 from runtimes.cri.operations.looking import look
-from runtimes.cri.operations.questions import exec_in, read_log, signal_to
+from runtimes.cri.operations.questions import exec_in, open_stream, read_log, signal_to
 from runtimes.cri.operations.sandboxes import remove_sandbox, run_sandbox, stop_sandbox
 
 ContainerRequest: TypeAlias = (
@@ -90,6 +93,8 @@ def answer_to(
             return exec_in(question, within)
         case ReadContainerLog():
             return read_log(question, context)
+        case OpenExec() | OpenAttach() | OpenPortForward():
+            return open_stream(question, context)
         case _:
             assert_never(question)
 

@@ -58,7 +58,7 @@ class JoinedAgent(AgentProcess):
         """Start it, and return once its static pods are served: the API server may be away."""
         return super().start_on_manifests(
             f"--kubeconfig={self.kubeconfig}",
-            "--runtime=hollow",
+            "--port=0",
             f"--config={self._configuration}",
             f"--hostname-override={self.node_name}",
             "--runtime=hollow",

@@ -84,6 +84,7 @@ def insider(folder: Path, kubeconfig: Path, **configuration: str) -> Iterator[In
     line = parse(
         [
             f"--kubeconfig={kubeconfig}",
+            "--port=0",
             "--runtime=hollow",
             f"--hostname-override={NODE_NAME}",
             f"--root-dir={folder}",

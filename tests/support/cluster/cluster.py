@@ -80,6 +80,11 @@ class Cluster:
             identity_file=self._identity(user) if by_certificate else None,
         )
 
+    @property
+    def ca_file(self) -> Path:
+        """The authority of all certificates, of clients too."""
+        return self._folder / "ca.pem"
+
     def start_api_server(self) -> None:
         """Start the API server and return once it is ready: at its port, with all that was stored."""
         self._api_server.start(self._api_server_is_ready)
@@ -187,12 +192,20 @@ class Cluster:
             f"--service-account-key-file={folder / 'accounts.pem'}",
             f"--service-account-signing-key-file={folder / 'accounts.pem'}",
             "--service-account-issuer=https://kubernetes.default",
+            # Whom it is for nodes that it asks for logs and streams.
+            f"--kubelet-client-certificate={folder / 'kubelet-client.pem'}",
+            f"--kubelet-client-key={folder / 'kubelet-client.pem'}",
+            "--kubelet-preferred-address-types=InternalIP",
         ]
 
     def _write_files(self) -> None:
         issued = self._authority.issue_cert("127.0.0.1", "localhost")
         issued.private_key_and_cert_chain_pem.write_to_path(self._folder / "server.pem")
         self._authority.cert_pem.write_to_path(self._folder / "ca.pem")
+        client = self._authority.issue_cert(
+            "client.example", common_name="kube-apiserver", organization_name="system:masters"
+        )
+        client.private_key_and_cert_chain_pem.write_to_path(self._folder / "kubelet-client.pem")
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         (self._folder / "accounts.pem").write_bytes(
             key.private_bytes(

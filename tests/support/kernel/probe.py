@@ -15,8 +15,7 @@ M = TypeVar("M")
 
 
 _WITH_VALUES = frozenset(
-    f"messages.{name}"
-    for name in ("access", "api", "certificates", "objects", "tokens", "watches")
+    f"messages.{name}" for name in ("access", "api", "certificates", "objects", "tokens", "watches")
 )
 """Modules with messages that carry values of Secrets, or keys. Their ``repr`` must not show them."""
 

@@ -17,6 +17,15 @@ from settings.cluster import ChangeDetection
 
 _PIDS: Final = {PIDS_FREE: DEFAULT_THRESHOLDS[PIDS_FREE]}
 _TAINT: Final = {"key": "a", "effect": "NoExecute"}
+_SUITES: Final = (
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
+    "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305"
+)
+_TLS_13: Final = [
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+]
 
 RIGHT: Final[dict[str, tuple[tuple[Any, Any], ...]]] = {
     "enableServer": ((False, False), (True, True)),
@@ -25,7 +34,7 @@ RIGHT: Final[dict[str, tuple[tuple[Any, Any], ...]]] = {
     "staticPodURL": (("https://host:8080/x", "https://host:8080/x"), ("", "")),
     "staticPodURLHeader": (({"A": ["1", "2"], "B": []}, {"A": ("1", "2"), "B": ()}),),
     "httpCheckFrequency": (("5s", 5.0), ("0s", 20.0)),
-    "address": (("127.0.0.2", "127.0.0.2"), ("::1", "::1"), ("", "127.0.0.1")),
+    "address": (("127.0.0.2", "127.0.0.2"), ("::1", "::1"), ("", "0.0.0.0")),
     "readOnlyPort": ((0, 0), (65535, 65535)),
     "healthzBindAddress": (("127.0.0.2", "127.0.0.2"), ("", "127.0.0.1")),
     "healthzPort": ((0, 0), (1, 1)),
@@ -105,6 +114,27 @@ RIGHT: Final[dict[str, tuple[tuple[Any, Any], ...]]] = {
     "imagePullCredentialsVerificationPolicy": (("AlwaysVerify", "AlwaysVerify"),),
     "preloadedImagesVerificationAllowlist": (([], ()),),
     "userNamespaces.idsPerPod": ((65536, 65536), (2**20, 2**20), (0, 65536)),
+    "port": ((0, 0), (1, 1), (65535, 65535)),
+    "tlsCertFile": (("", None),),
+    "tlsPrivateKeyFile": (("", None),),
+    "tlsMinVersion": (
+        ("", "TLSv1_2"),
+        ("VersionTLS12", "TLSv1_2"),
+        ("VersionTLS13", "TLSv1_3"),
+    ),
+    "tlsCipherSuites": (
+        ([], _SUITES),
+        (["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"], "ECDHE-RSA-AES128-GCM-SHA256"),
+        (_TLS_13, _SUITES),
+    ),
+    "authentication.x509.clientCAFile": (("/ca", Path("/ca")), ("", None)),
+    "authentication.anonymous.enabled": ((True, True), (False, False)),
+    "authentication.webhook.enabled": ((True, True), (False, False)),
+    "authentication.webhook.cacheTTL": (("1s", 1.0), ("0s", 120.0)),
+    "authorization.mode": (("AlwaysAllow", True), ("Webhook", False), ("", False)),
+    "authorization.webhook.cacheAuthorizedTTL": (("1s", 1.0), ("0s", 300.0)),
+    "authorization.webhook.cacheUnauthorizedTTL": (("1s", 1.0), ("0s", 30.0)),
+    "enableDebuggingHandlers": ((True, True), (False, False)),
 }
 """Values of fields, and what the agent has then."""
 
@@ -202,11 +232,27 @@ TYPED: Final[tuple[tuple[str, Any], ...]] = (
     ("--logging-format=json", "json"),
     ("--v=4", 4),
     ("-v4", 4),
+    ("--port=10251", 10251),
+    ("--cert-dir=pki", Path("pki")),
+    ("--tls-min-version=VersionTLS13", "TLSv1_3"),
+    ("--tls-cipher-suites=TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305, "
+     "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+     "ECDHE-RSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES256-GCM-SHA384"),
+    ("--client-ca-file=ca", Path("ca")),
+    ("--anonymous-auth", True),
+    ("--authentication-token-webhook=false", False),
+    ("--authentication-token-webhook-cache-ttl=1m", 60.0),
+    ("--authorization-mode=AlwaysAllow", True),
+    ("--authorization-webhook-cache-authorized-ttl=1m", 60.0),
+    ("--authorization-webhook-cache-unauthorized-ttl=1m", 60.0),
+    ("--enable-debugging-handlers=false", False),
 )  # fmt: skip
 """Flags, and what the agent has then."""
 NEED_EACH_OTHER: Final = {
     "--image-credential-provider-config",
     "--image-credential-provider-bin-dir",
+    "tlsCertFile",
+    "tlsPrivateKeyFile",
 }
 
 _URL: Final = "should be an http or https URL with a host"
@@ -220,6 +266,12 @@ _GC: Final = (
 _PULLS: Final = "registryPullQPS and registryBurst should be at least 0"
 _AGES: Final = "imageMinimumGCAge and imageMaximumGCAge should be at least 0"
 _LONGER: Final = "imageMaximumGCAge should be longer than imageMinimumGCAge"
+_NAMES: Final = (
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305, TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, "
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, "
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305, TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"
+)
 _IDS: Final = "should be a multiple of 65536, up to 1048576"
 _SOCKET: Final = "should be unix:// with an absolute path"
 _REPOSITORY: Final = (
@@ -306,12 +358,21 @@ WRONG: Final[tuple[tuple[str, Any, str], ...]] = (
       for text in ("", "*", "/*", "busybox", "quay.io/team/app:1", "quay.io/*/app", "quay.io/team/a*")),
     *(("userNamespaces.idsPerPod", ids, f"userNamespaces.idsPerPod {ids} {_IDS}")
       for ids in (65537, 2**20 + 65536, -65536)),
+    ("tlsCertFile", "/c", "tlsCertFile has no effect without tlsPrivateKeyFile"),
+    ("tlsPrivateKeyFile", "/k", "tlsPrivateKeyFile has no effect without tlsCertFile"),
+    *(("tlsMinVersion", text, "tlsMinVersion should be VersionTLS12 or VersionTLS13")
+      for text in ("VersionTLS11", "1.2", "versiontls12")),
+    *(("tlsCipherSuites", [*_TLS_13, text], f"tlsCipherSuites {text!r} should be one of {_NAMES}")
+      for text in ("TLS_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "")),
 )  # fmt: skip
 """Values of fields whose type is right, and what is said of them."""
 
 _AMOUNT: Final = "should be name=amount,name=amount"
 MISTYPED: Final[tuple[tuple[str, str], ...]] = (
     ("--read-only-port=65536", "should be a port from 0 to 65535; 0 is off"),
+    ("--port=65536", "should be a port from 0 to 65535; 0 is off"),
+    ("--anonymous-auth=maybe", "should be true or false"),
+    ("--authorization-mode=RBAC", "should be Webhook or AlwaysAllow"),
     ("--healthz-port=x", "should be a whole number from 0 on"),
     ("--healthz-port=-1", "should be a whole number from 0 on"),
     ("--max-pods=2147483648", "should be a whole number from 0 on"),

@@ -37,7 +37,9 @@ OUR_FLAGS |= {
 FLAGS_OF_OTHERS = {
     "curl": "--unix-socket",
     "kubectl": "--certificate-authority --cluster --duration --embed-certs --flatten --force"
-    " --grace-period --kubeconfig --minify --server --token --user",
+    " --grace-period --insecure-skip-tls-verify-backend --kubeconfig --minify --raw --server --token --user",
+    "kube-apiserver": "--kubelet-certificate-authority --kubelet-client-certificate"
+    " --kubelet-preferred-address-types",
     "podman-system-generator": "--dryrun",
     "prometheus": "--agent",
     "rsync": "--chmod --delay-updates --delete-after",

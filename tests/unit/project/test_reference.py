@@ -27,7 +27,9 @@ def test_no_other_page_is_among_them() -> None:
 
 
 def test_every_parameter_that_a_server_reads_is_in_the_reference_and_no_other_one_is() -> None:
-    code = "".join(path.read_text() for path in (ROOT / "server").rglob("*.py"))
+    server = ROOT / "server"
+    own_page = {*(server / "node").rglob("*.py"), *(server / "streams").rglob("*.py")}
+    code = "".join(path.read_text() for path in {*server.rglob("*.py")} - own_page)
     read = re.findall(r"""query\.get(?:all)?\("(\w+)"|"(\w+)" in request\.query""", code)
     read += re.findall(
         r"""(?:_is_set|_whole_number|_moment|is_told)\((query|request\.query), "(\w+)"\)""", code
@@ -35,6 +37,16 @@ def test_every_parameter_that_a_server_reads_is_in_the_reference_and_no_other_on
     names = {second or first for first, second in read}
     asked = {name for each in ASKED.values() for name in each.parameters}
     assert names == asked | {"pretty"}
+
+
+def test_every_parameter_that_the_tls_port_reads_is_on_its_page() -> None:
+    code = "".join(
+        (ROOT / "server" / each).read_text() for each in ("node/logs.py", "streams/upgrades.py")
+    )
+    page = (ROOT / "docs" / "server.md").read_text()
+    read = set(re.findall(r"""(?:query(?:\.get\(|, |\[)|asks\()"(\w+)\"""", code))
+    assert len(read) > 10
+    assert {name for name in read if f"`{name}`" not in page} == set()
 
 
 def test_what_is_said_of_a_path_is_said_of_one_that_is_served() -> None:

@@ -1,4 +1,4 @@
-"""Who can reach the two ports, and which addresses may be shown."""
+"""Who can reach the ports, and which addresses may be shown."""
 
 from __future__ import annotations
 
@@ -7,50 +7,52 @@ from typing import Any
 import pytest
 
 from settings.addresses import masked_url
-from tests.support.settings.settled import refusal, settled
+from tests.support.settings.settled import NO_SOURCE, refusal, settled
 
-
-def test_a_kubelet_s_address_without_its_read_only_port_stays_on_loopback() -> None:
-    settings = settled(address="0.0.0.0", staticPodPath="/pods")
-    assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
-    (warning,) = settings.warnings
-    assert warning.startswith("The read-only port listens on 127.0.0.1 and not on 0.0.0.0, ")
-
-
-def test_a_kubelet_s_address_with_its_read_only_port_off_is_nobody_s_concern() -> None:
-    settings = settled(address="10.0.0.4", readOnlyPort=0, staticPodPath="/pods")
-    assert settings.read_only_port == 0
-    assert settings.warnings == ()
+READ_ONLY = "127.0.0.1"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fields"),
+    ("arguments", "fields", "told"),
     [
-        ((), {"address": "0.0.0.0", "readOnlyPort": 10255}),
-        (("--read-only-port=10255",), {"address": "10.0.0.4"}),
-        (("--address=::",), {}),
-        (("--address=10.0.0.4",), {"readOnlyPort": 1}),
+        ((), {"address": "0.0.0.0"}, "0.0.0.0"),
+        ((), {"address": "0.0.0.0", "readOnlyPort": 10255}, "0.0.0.0"),
+        (("--read-only-port=10255",), {"address": "10.0.0.4"}, "10.0.0.4"),
+        (("--address=::",), {}, "::"),
+        (("--address=10.0.0.4",), {"readOnlyPort": 1}, "10.0.0.4"),
+        (("--kubeconfig=k", "--address=10.0.0.4"), {}, "10.0.0.4"),
     ],
 )
-def test_who_asks_for_a_reachable_read_only_port_must_insist(
-    arguments: tuple[str, ...], fields: dict[str, Any]
+def test_an_address_that_others_reach_is_the_tls_port_s_alone_unless_somebody_insists(
+    arguments: tuple[str, ...], fields: dict[str, Any], told: str
 ) -> None:
-    said = refusal(lambda: settled(*arguments, **fields))
-    assert said.startswith("readOnlyPort on ")
-    assert "insist with --allow-non-loopback" in said
-    insisted = settled(*arguments, "--allow-non-loopback", **fields)
-    assert insisted.address in {"0.0.0.0", "10.0.0.4", "::"}
+    settings = settled(*arguments, staticPodPath="/pods", **fields)
+    assert (settings.address, settings.server.address) == (READ_ONLY, told)
+    (warning,) = settings.warnings
+    assert warning == (
+        f"The read-only port listens on 127.0.0.1 and not on {told}, which is for the TLS port; "
+        "--allow-non-loopback changes that"
+    )
+    insisted = settled(*arguments, "--allow-non-loopback", staticPodPath="/pods", **fields)
+    assert (insisted.address, insisted.server.address) == (told, told)
+    assert insisted.warnings == ()
 
 
-def test_insisting_takes_a_file_s_address_at_its_word() -> None:
-    settings = settled("--allow-non-loopback", address="0.0.0.0", staticPodPath="/pods")
-    assert (settings.address, settings.warnings) == ("0.0.0.0", ())
+def test_an_address_with_the_read_only_port_off_is_nobody_s_concern() -> None:
+    settings = settled(address="10.0.0.4", readOnlyPort=0, staticPodPath="/pods")
+    assert (settings.read_only_port, settings.warnings) == (0, ())
+
+
+def test_the_tls_port_is_on_all_addresses_where_none_is_named() -> None:
+    settings = settled("--kubeconfig=k")
+    assert (settings.address, settings.server.address) == (READ_ONLY, "0.0.0.0")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1"])
 def test_loopback_needs_no_insisting(address: str) -> None:
     settings = settled(f"--address={address}", f"--healthz-bind-address={address}")
     assert (settings.address, settings.healthz_bind_address) == (address, address)
+    assert (settings.server.address, settings.warnings) == (address, (NO_SOURCE,))
 
 
 def test_a_reachable_healthz_port_must_be_insisted_on() -> None:
@@ -72,7 +74,7 @@ def test_chaos_is_for_loopback_even_when_somebody_insists() -> None:
     )
 
 
-# For whom both ports answer.
+# For whom the ports without TLS answer.
 
 
 def test_requests_may_be_for_the_names_and_addresses_of_this_machine() -> None:

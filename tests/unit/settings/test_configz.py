@@ -30,7 +30,7 @@ def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
         "syncFrequency": "1m0s",
         "fileCheckFrequency": "1m30s",
         "httpCheckFrequency": "20s",
-        "address": "127.0.0.1",
+        "address": "0.0.0.0",
         "readOnlyPort": 10255,
         "healthzPort": 10248,
         "healthzBindAddress": "127.0.0.1",
@@ -60,6 +60,21 @@ def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
         "nodeStatusReportFrequency": "5m0s",
         "nodeLeaseDurationSeconds": 40,
         "enableControllerAttachDetach": True,
+        "port": 0,
+        "tlsCertFile": "",
+        "tlsPrivateKeyFile": "",
+        "tlsMinVersion": "",
+        "tlsCipherSuites": [],
+        "authentication": {
+            "x509": {"clientCAFile": ""},
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True, "cacheTTL": "2m0s"},
+        },
+        "authorization": {
+            "mode": "Webhook",
+            "webhook": {"cacheAuthorizedTTL": "5m0s", "cacheUnauthorizedTTL": "30s"},
+        },
+        "enableDebuggingHandlers": True,
         "logging": {"verbosity": 3, "flushFrequency": "5s", "format": "text"},
     }
 
@@ -73,9 +88,14 @@ def test_an_agent_without_a_cluster_shows_what_it_would_obey_in_one(fields: dict
     def shown(*flags: str) -> Any:
         return effective_configuration(settled(*flags, **fields))
 
-    limited = ("--runtime=hollow", "--max-pods=7")
+    limited = ("--runtime=hollow", "--max-pods=7", "--client-ca-file=ca")
     assert shown(*limited) == shown("--kubeconfig=k", *limited)
     assert shown()["kubeletconfig"]["nodeStatusUpdateFrequency"] == "10s"
+
+
+def test_the_port_is_shown_that_is_open() -> None:
+    for flags, port in (((), 0), (("--kubeconfig=k",), 10250), (("--client-ca-file=ca",), 10250)):
+        assert effective_configuration(settled(*flags))["kubeletconfig"]["port"] == port
 
 
 def test_the_report_of_the_node_is_shown_as_often_as_it_is_made() -> None:

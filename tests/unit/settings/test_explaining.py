@@ -195,13 +195,74 @@ def test_what_wins_over_a_field_is_named(tmp_path: Path) -> None:
     assert found.files == (str(base), str(over))
 
 
-def test_a_field_for_the_tls_server_does_not_open_the_read_only_port(tmp_path: Path) -> None:
-    path = written(tmp_path, {"address": "0.0.0.0", "enableServer": True})
-    rows = told(explained([f"--config={path}"]))
-    assert rows["address"].why == (
-        "the read-only port listens on 127.0.0.1: --allow-non-loopback insists"
-    )
-    assert rows["enableServer"].why == "there is no TLS server yet, only the read-only port"
+NEEDS = "without a cluster it needs authentication.x509.clientCAFile"
+TLS_FIELDS = {
+    "enableServer": True,
+    "tlsMinVersion": "VersionTLS12",
+    "authentication": {"webhook": {"cacheTTL": "5s"}, "anonymous": {"enabled": True}},
+}
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ([], NEEDS),
+        (["--port=0"], NEEDS),
+        (["--port=0", "--client-ca-file=/ca"], "port is 0"),
+        (["--port=0", "--kubeconfig=/k"], "port is 0"),
+        (["--enable-server=false"], "enableServer is false"),
+        (["--enable-server=false", "--kubeconfig=/k"], "enableServer is false"),
+    ],
+)
+def test_it_is_told_why_the_tls_port_is_closed(tmp_path: Path, flags: list[str], why: str) -> None:
+    told_of = told(explained([f"--config={written(tmp_path, TLS_FIELDS)}", *flags]))
+    assert told_of["tlsMinVersion"].why == f"the TLS port is closed: {why}"
+    assert told_of["authentication.anonymous.enabled"].fate is SettingFate.IGNORED
+    others = {each.name: each for each in explained(flags).others}
+    port = others.get("port") or others["enableServer"]
+    assert (port.why, port.in_effect) == (f"the TLS port is closed: {why}", None)
+
+
+@pytest.mark.parametrize("flag", ["--kubeconfig=/k", "--client-ca-file=/ca"])
+def test_where_the_tls_port_is_open_its_fields_are_obeyed(tmp_path: Path, flag: str) -> None:
+    fields = {**TLS_FIELDS, "address": "0.0.0.0"}
+    found = explained([f"--config={written(tmp_path, fields)}", flag])
+    rows = told(found)
+    for name in ("enableServer", "tlsMinVersion", "authentication.anonymous.enabled", "address"):
+        assert (rows[name].fate, rows[name].why) == (SettingFate.OBEYED, "")
+    assert {each.name: each.in_effect for each in found.others}["port"] == 10250
+
+
+def test_what_closes_the_tls_port_is_obeyed() -> None:
+    for typed in ("--port=0", "--enable-server=false"):
+        for more in ([], ["--kubeconfig=/k"]):
+            rows = told(explained([typed, *more]))
+            assert rows[typed.partition("=")[0]].fate is SettingFate.OBEYED
+
+
+@pytest.mark.parametrize(
+    ("port", "why"),
+    [
+        (10255, "the read-only port listens on 127.0.0.1: --allow-non-loopback insists"),
+        (0, "the TLS port and the read-only port are closed"),
+    ],
+)
+def test_an_address_without_a_tls_port_is_nobody_s(tmp_path: Path, port: int, why: str) -> None:
+    path = written(tmp_path, {"address": "0.0.0.0", "readOnlyPort": port})
+    assert told(explained([f"--config={path}"]))["address"].why == why
+
+
+def test_a_field_is_told_once_by_itself_or_by_its_flag() -> None:
+    found = explained(["--kubeconfig=/k", "--register-node=false", "--max-pods=x"])
+    assert told(found)["--register-node"].in_effect is False
+    others = {each.name for each in found.others}
+    assert set(FIELDS) - others == {"registerNode"}
+
+
+def test_a_field_that_nobody_sets_is_told_as_it_is_in_effect(tmp_path: Path) -> None:
+    path = written(tmp_path, {"maxParallelImagePulls": 4})
+    found = explained([f"--config={path}", "--runtime=cri"])
+    assert {each.name: each.in_effect for each in found.others}["serializeImagePulls"] is False
 
 
 def test_headers_without_an_address_to_ask_are_ignored(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from settings.line import CommandLine
 from settings.load import load_settings, settings_of
 from settings.resources import ResourceSettings
 from settings.runtime import RuntimeSettings
+from settings.server import ServerSettings
 from settings.situation import RuntimeKind
 from tests.support.settings.settled import NO_SOURCE, refusal, settled
 
@@ -25,6 +26,11 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_that_runs_containers() 
         cluster=None,
         runtime=RuntimeSettings(kind=RuntimeKind.CRI, containers=ContainerSettings()),
         resources=ResourceSettings(),
+        server=ServerSettings(
+            address="0.0.0.0",  # where it would listen
+            port=0,
+            certificate_directory=Path("/var/lib/actorlet/pki"),
+        ),
         hosts=frozenset({"node-1", "127.0.0.1"}),
         configuration=settings.configuration,
         warnings=(NO_SOURCE,),

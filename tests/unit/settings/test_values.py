@@ -15,6 +15,7 @@ from settings.line import CommandLine
 from settings.resources import ResourceSettings
 from settings.rows import Row, rows_of
 from settings.runtime import HollowSettings, RuntimeSettings
+from settings.server import ServerSettings
 from settings.situation import Where
 from settings.table import GROUPS, ROWS, of_flag
 from tests.support.settings.corpus import (
@@ -34,14 +35,26 @@ NODES = {
     Where.HOLLOW: ("--runtime=hollow",),
 }
 """Flags of a node that obeys what is obeyed there."""
-NODES_OF_FLAGS = {"--runtime": (), "--explain-takeover": NODES[Where.CONTAINERS]}
-"""The same, for flags that are not for every node, though all know them."""
+NODES_OF_ROWS = {
+    "--runtime": (),
+    "--explain-takeover": NODES[Where.CONTAINERS],
+    "port": NODES[Where.CLUSTER],
+}
+"""The same, for settings that are not for every node, though all know them."""
 TAKES_ANYTHING = {
+    "address",
     "staticPodPath",
     "nodeLeaseDurationSeconds",
     "configMapAndSecretChangeDetectionStrategy",
+    "authentication.x509.clientCAFile",
+    "authorization.mode",
 }
 """What is right by its type is right."""
+
+
+def node_of(row: Row) -> tuple[str, ...]:
+    """Return the flags of a node that obeys the setting."""
+    return NODES_OF_ROWS.get(row.name, NODES[row.where])
 
 
 def row_of(flag: str) -> Row:
@@ -64,6 +77,7 @@ def value_in(settings: Settings, line: CommandLine, row: Row) -> Any:
         RuntimeSettings: runtime,
         HollowSettings: runtime.hollow,
         ContainerSettings: runtime.containers,
+        ServerSettings: settings.server,
     }
     return getattr(found[group], name)
 
@@ -75,7 +89,7 @@ def value_in(settings: Settings, line: CommandLine, row: Row) -> Any:
 )
 def test_a_field_is_obeyed_where_it_has_an_effect(name: str, given: Any, value: Any) -> None:
     row = ROWS[name]
-    settings = settled(*NODES[row.where], **at_path(name, given))
+    settings = settled(*node_of(row), **at_path(name, given))
     assert value_in(settings, CommandLine(), row) == value
     assert set(settings.warnings) <= {NO_SOURCE}
 
@@ -83,7 +97,7 @@ def test_a_field_is_obeyed_where_it_has_an_effect(name: str, given: Any, value: 
 @pytest.mark.parametrize(("typed", "value"), TYPED)
 def test_a_flag_is_obeyed_where_it_has_an_effect(typed: str, value: Any) -> None:
     row = row_of(typed)
-    arguments = (*NODES_OF_FLAGS.get(row.name, NODES[row.where]), typed)
+    arguments = (*node_of(row), typed)
     settings = settled(*arguments)
     found = value_in(settings, parse(arguments), row)
     wanted = {**value, "actorlet/runtime": "hollow"} if row.name == "--node-labels" else value
@@ -133,7 +147,7 @@ def test_every_setting_has_its_values_here() -> None:
 
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.field])
 def test_every_field_is_shown_as_it_is_in_effect_set_or_not(name: str) -> None:
-    node = NODES[ROWS[name].where]
+    node = node_of(ROWS[name])
     for given, _ in ((None, None), *RIGHT[name]):
         shown = effective_configuration(settled(*node, **at_path(name, given)))["kubeletconfig"]
         for step in name.split("."):

@@ -14,10 +14,10 @@ CONFIGURATIONS = Path(__file__).parents[2] / "fixtures" / "configurations"
 def test_they_are_named_by_their_paths_in_one_warning() -> None:
     settings = settled(
         staticPodPath="/pods",
-        authentication={"webhook": {"enabled": False}},
+        enableContentionProfiling=True,
         logging={"vmodule": [{"filePattern": "a", "verbosity": 1}]},
     )
-    assert settings.warnings == (unserved("authentication.webhook.enabled", "logging.vmodule"),)
+    assert settings.warnings == (unserved("enableContentionProfiling", "logging.vmodule"),)
 
 
 def test_what_a_standalone_agent_has_no_use_for_is_named_too() -> None:
@@ -68,12 +68,9 @@ def test_kubeadm_s_file_works_unchanged() -> None:
     assert settings.static_pod_path == Path("/etc/kubernetes/manifests")
     assert settings.file_check_frequency == 2.0
     assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
-    assert settings.warnings == (
-        unserved(
-            "authentication.x509.clientCAFile",
-            "rotateCertificates",
-        ),
-    )
+    authorities = Path("/etc/kubernetes/pki/ca.crt")
+    assert (settings.server.port, settings.server.client_authorities) == (10250, authorities)
+    assert settings.warnings == (unserved("rotateCertificates"),)
 
 
 def test_the_standalone_tutorial_s_file_works_unchanged() -> None:
@@ -82,4 +79,5 @@ def test_the_standalone_tutorial_s_file_works_unchanged() -> None:
     assert not settings.enable_server
     # The tutorial reads the pods from the read-only port all the same.
     assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
-    assert settings.warnings == (unserved("authentication.webhook.enabled", "authorization.mode"),)
+    assert settings.server.port == 0
+    assert settings.warnings == (idle("authentication.webhook.enabled"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from messages.access import AccessVerb
-from server.access.asked import LONGEST_PATH, ROOTS, Asked, Refused, read_request
+from server.access.asked import LONGEST_PATH, ROOTS, Asked, RefusedTarget, read_request
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "BREW")
 COMMANDS = ("/exec/ns/p/c", "/attach/ns/p/c", "/portForward/ns/p", "/run/ns/p/c")
@@ -148,14 +148,14 @@ def test_segments_are_decoded_once(target: str, segments: tuple[str, ...]) -> No
 )
 def test_what_could_be_read_in_two_ways_is_refused(target: str) -> None:
     found = read_request("GET", target)
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedTarget)
     assert found.sentence.isprintable()
 
 
 def test_a_path_has_a_longest_length_and_the_query_does_not_count() -> None:
     longest = "/logs/" + (LONGEST_PATH - 6) * "a"
     assert asked(f"{longest}?since=1").segments[1] == longest[6:]
-    assert isinstance(read_request("GET", f"{longest}a"), Refused)
+    assert isinstance(read_request("GET", f"{longest}a"), RefusedTarget)
 
 
 # --- queries -------------------------------------------------------------------------------------------

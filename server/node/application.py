@@ -1,0 +1,163 @@
+"""What the TLS port answers: each request is read once, allowed, and answered. On the server's loop."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeAlias
+
+import structlog
+from aiohttp import hdrs, web
+
+from messages.access import Identity
+from server.access.asked import Asked, RefusedTarget, read_request
+from server.access.identity import bearer_token
+from server.endpoints import Endpoints
+from server.node.access import NodeAccess
+from server.node.clients import NodeConnection
+from server.node.commands import CommandPages
+from server.node.logs import LogPages
+
+NOT_FOUND: Final = "404 page not found"
+DISABLED: Final = "Debug endpoints are disabled."
+NO_RUN: Final = "commands are run by exec, not by run: it would split the command at its spaces"
+MOST_FIELDS: Final = 100
+"""Of the head of a request."""
+_DEBUGGING: Final = frozenset(
+    {"attach", "containerLogs", "debug", "exec", "logs", "portForward", "run", "runningpods"}
+)
+"""Roots that ``enableDebuggingHandlers: false`` switches off, each with this sentence."""
+
+Page: TypeAlias = Callable[[web.Request, Asked, Identity], Awaitable[web.StreamResponse]]
+_log = structlog.get_logger("node-server")
+
+
+class NodeApplication:
+    """The pages of the TLS port."""
+
+    def __init__(
+        self,
+        access: NodeAccess,
+        endpoints: Endpoints,
+        logs: LogPages,
+        commands: CommandPages,
+        *,
+        is_debuggable: bool,
+    ) -> None:
+        """``is_debuggable`` is ``enableDebuggingHandlers``."""
+        self._access = access
+        self._is_debuggable = is_debuggable
+        self._reads = _documents(endpoints)
+        self._pages: Mapping[str, tuple[int, int, Page]] = {
+            "containerLogs": (4, 4, _read(logs.container_logs)),
+            "exec": (4, 5, commands.exec),
+            "attach": (4, 5, commands.attach),
+            "portForward": (3, 4, commands.port_forward),
+        }
+        """By root: the fewest and the most segments of a path, and what answers."""
+
+    def application(self) -> web.Application:
+        """Return what is to be served."""
+        application = web.Application(middlewares=[errors_as_text])
+        application.router.add_route("*", "/{path:.*}", self.answer)
+        return application
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request, if whoever sends it may have that. Raises the errors of HTTP."""
+        connection = request.protocol
+        assert isinstance(connection, NodeConnection)  # noqa: S101  # no other one is served
+        connection.head_came()
+        asked = _read_request(request)
+        identity = await self._access.identity(request)
+        if asked.verb is None:
+            raise web.HTTPMethodNotAllowed(request.method, ["GET"])
+        is_certain = connection.identity is not None
+        await self._access.require(identity, asked, is_certain=is_certain)
+        return await self._page(request, asked, identity)
+
+    async def _page(
+        self, request: web.Request, asked: Asked, identity: Identity
+    ) -> web.StreamResponse:
+        root, length = asked.segments[0], len(asked.segments)
+        if root in _DEBUGGING and not self._is_debuggable:
+            raise web.HTTPMethodNotAllowed(request.method, [], text=DISABLED)
+        if root == "run":
+            raise web.HTTPMethodNotAllowed(request.method, [], text=NO_RUN)
+        if root in self._pages:
+            fewest, most, page = self._pages[root]
+            if fewest <= length <= most:
+                return await page(request, asked, identity)
+        document = self._reads.get(asked.segments)
+        if document is None or (root == "configz" and not self._is_debuggable):
+            raise web.HTTPNotFound(text=NOT_FOUND)
+        if request.method not in {"GET", "HEAD"}:
+            raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
+        return await document(request)
+
+
+def _documents(
+    endpoints: Endpoints,
+) -> Mapping[tuple[str, ...], Callable[[web.Request], Awaitable[web.StreamResponse]]]:
+    """Return what answers by the segments of a path: a closed list, whatever the other ports serve."""
+    health, metrics = endpoints.health_routes(), endpoints.metric_routes()
+    return {
+        ("pods",): endpoints.pods,
+        ("runningpods",): endpoints.running_pods,
+        ("configz",): endpoints.configz,
+        ("healthz",): health["/healthz"],
+        ("healthz", "ping"): health["/healthz/ping"],
+        ("healthz", "log"): health["/healthz/ping"],
+        ("healthz", "syncloop"): health["/healthz"],
+        ("metrics",): metrics["/metrics"],
+        ("metrics", "probes"): metrics["/metrics/probes"],
+    }
+
+
+def _read(
+    page: Callable[[web.Request, Asked], Awaitable[web.StreamResponse]],
+) -> Page:
+    """Return a page that is the same for everybody, and only to be read."""
+
+    async def answer(request: web.Request, asked: Asked, identity: Identity) -> web.StreamResponse:
+        del identity
+        if request.method not in {"GET", "HEAD"}:
+            raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
+        return await page(request, asked)
+
+    return answer
+
+
+def _read_request(request: web.Request) -> Asked:
+    """Return what a request asks for. Raises the errors of HTTP for one that nobody is asked about."""
+    if len(request.raw_headers) > MOST_FIELDS:
+        raise web.HTTPRequestHeaderFieldsTooLarge(text=f"more than {MOST_FIELDS} headers")
+    asked = read_request(request.method, request.raw_path)
+    if isinstance(asked, RefusedTarget):
+        raise web.HTTPBadRequest(text=asked.sentence)
+    if asked is None:
+        raise web.HTTPNotFound(text=NOT_FOUND)
+    if hdrs.ORIGIN in request.headers and bearer_token(request.headers.items()) is None:
+        # A browser sends it, and the certificate of whoever visits a page: the page has no right to either.
+        raise web.HTTPForbidden(text="not from a browser without a token")
+    if request.can_read_body:
+        raise web.HTTPBadRequest(text="a request has no body here")
+    return asked
+
+
+@web.middleware
+async def errors_as_text(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Return errors as a sentence, and never with a traceback."""
+    try:
+        response = await handler(request)
+    except web.HTTPException as error:
+        response = web.Response(status=error.status, text=error.text)
+        for name in (hdrs.ALLOW, hdrs.RETRY_AFTER, hdrs.UPGRADE):
+            if name in error.headers:
+                response.headers[name] = error.headers[name]
+    except Exception:  # noqa: BLE001  # a bug in a handler: no actor is restarted for it
+        _log.exception("request failed", root=request.path.split("/")[1][:20])
+        response = web.Response(status=500, text="internal error, see the log")
+    if not response.prepared:
+        response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,0 +1,218 @@
+"""The clients of one door: connections that it hands over, and streams that they became."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import structlog
+from aiohttp import web
+from typing_extensions import override
+
+from messages.access import Identity
+from messages.units import Seconds
+from server.access.identity import of_certificate
+from server.door.process import DoorListener, DoorProcess, TlsContext
+from server.serving import OPTIONS, ServedConnection, abort
+
+HEAD_WITHIN: Final = Seconds(10.0)
+"""How long the first request of a connection may take to come."""
+
+_log = structlog.get_logger("node-server")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientStream:
+    """A stream, for people."""
+
+    kind: str
+    """``exec``, ``attach`` or ``portForward``."""
+    user: str
+    pod: str
+    """``<namespace>/<name>``."""
+    uid: str
+    container: str = ""
+    command: str = ""
+    since: float
+    """When it was switched, in the seconds of the loop's clock."""
+    up: int = 0
+    """Bytes from the client so far."""
+    down: int = 0
+    """Bytes to it."""
+
+
+class NodeConnection(ServedConnection):
+    """A connection of a client. What is read here was decrypted by the door."""
+
+    __slots__ = (
+        "_ends_with_head",
+        "_head_timer",
+        "_is_answered",
+        "identity",
+        "number",
+        "peer",
+    )
+
+    def __init__(
+        self,
+        server: web.Server,
+        *,
+        number: int,
+        peer: str,
+        identity: Identity | None,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        super().__init__(server, loop=loop, **OPTIONS)
+        self.number = number
+        """Of the connection, at the door."""
+        self.peer = peer
+        """The address of the client."""
+        self.identity = identity
+        """Whom the certificate of the client is for. None if it has none."""
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._is_answered = False
+        self._ends_with_head = False
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._head_timer = asyncio.get_running_loop().call_later(HEAD_WITHIN, abort, self)
+
+    @override
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self.head_came()
+        super().connection_lost(exc)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        self._ends_with_head = data.endswith(b"\r\n\r\n") and not self._is_answered
+        super().data_received(data)
+
+    def is_silent(self) -> bool:
+        """Return whether the client has sent nothing behind the head of its request."""
+        return self._ends_with_head
+
+    def head_came(self) -> None:
+        """Note that there is a whole request."""
+        self._is_answered = True
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+
+
+class Switched(web.StreamResponse):
+    """What a handler returns whose connection became a stream: nothing is written to it any more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.force_close()
+
+    @override
+    async def prepare(self, request: web.BaseRequest) -> None:
+        del request
+
+    @override
+    async def write_eof(self, data: bytes = b"") -> None:
+        del data
+
+
+class Clients(DoorListener):
+    """Those of one door, from its start until it ends or is closed. On an asyncio loop."""
+
+    def __init__(
+        self,
+        sockets: Sequence[socket.socket],
+        server: web.Server,
+        refused: Counter[str],
+        gone: Callable[[], None],
+    ) -> None:
+        """Start the door, which counts whom it refuses. ``gone`` is called when it ends. Raises OSError."""
+        self._server = server
+        self._refused = refused
+        self._gone = gone
+        self._adopting: set[asyncio.Task[None]] = set()
+        self._streams: dict[int, ClientStream] = {}
+        self._door = DoorProcess(sockets, self)
+        _log.info("the TLS port is served", process=self._door.pid)
+
+    def use(self, context: TlsContext) -> None:
+        """Have connections from now on speak TLS so. Raises OSError."""
+        self._door.use(context)
+
+    def switch(
+        self, connection: NodeConnection, other: socket.socket, first: bytes, stream: ClientStream
+    ) -> Switched:
+        """Make a connection a stream between its client and ``other``, which belongs to the door then.
+
+        ``first`` are the first bytes to the client.
+        """
+        self._streams[connection.number] = stream
+        self._door.switch(connection.number, other.detach(), first)
+        return Switched()
+
+    def streams(self) -> list[ClientStream]:
+        """Return the streams that there are."""
+        return list(self._streams.values())
+
+    def close(self) -> None:
+        """Let go of the door. Streams go on, and nobody hears of them any more."""
+        for task in self._adopting:
+            task.cancel()
+        self._door.close()
+
+    # --- what the door tells ---------------------------------------------------------------------------
+
+    @override
+    def opened(self, number: int, connection: socket.socket, told: dict[str, Any]) -> None:
+        task = asyncio.get_running_loop().create_task(self._adopt(number, connection, told))
+        self._adopting.add(task)
+        task.add_done_callback(self._adopting.discard)
+
+    async def _adopt(self, number: int, connection: socket.socket, told: dict[str, Any]) -> None:
+        loop, identity = asyncio.get_running_loop(), of_certificate(told.get("subject", ()))
+
+        def protocol() -> NodeConnection:
+            return NodeConnection(
+                self._server, number=number, peer=told["peer"], identity=identity, loop=loop
+            )
+
+        try:
+            await loop.connect_accepted_socket(protocol, connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    @override
+    def moved(self, streams: dict[int, tuple[int, int]]) -> None:
+        for number, (up, down) in streams.items():
+            if number in self._streams:
+                self._streams[number] = replace(self._streams[number], up=up, down=down)
+
+    @override
+    def ended(self, number: int, up: int, down: int) -> None:
+        stream = self._streams.pop(number, None)
+        if stream is None:
+            return
+        _log.info(
+            "a stream has ended",
+            kind=stream.kind,
+            user=stream.user,
+            pod=stream.pod,
+            container=stream.container,
+            command=stream.command,
+            seconds=round(asyncio.get_running_loop().time() - stream.since, 1),
+            bytes_in=up,
+            bytes_out=down,
+        )
+
+    @override
+    def refused(self, reasons: dict[str, int]) -> None:
+        self._refused.update(reasons)
+
+    @override
+    def gone(self) -> None:
+        self.close()
+        self._gone()

@@ -1,0 +1,174 @@
+"""Serves the TLS port on an asyncio loop, controlled from another thread."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import structlog
+from aiohttp import web
+from typing_extensions import override
+
+from server.door.process import TlsContext
+from server.node.clients import Clients, ClientStream, NodeConnection, Switched
+from server.serving import (
+    GRACE,
+    OPTIONS,
+    SETUP_TIMEOUT,
+    Served,
+    ServerLoop,
+    abort,
+    say_who_answers,
+)
+
+_log = structlog.get_logger("node-server")
+
+
+class NodeServing(Served):
+    """Serves one application on the TLS port, from ``open`` until ``close``.
+
+    The door is started with the first connection: a node that nobody asks does without the process.
+    """
+
+    def __init__(
+        self,
+        sockets: Sequence[socket.socket],
+        ended: Callable[[str], None],
+        door_ended: Callable[[], None],
+        loop: ServerLoop | None = None,
+    ) -> None:
+        """``ended`` is called if the loop ends, ``door_ended`` if the door does. On the loop's thread.
+
+        Without a ``loop`` it has one of its own.
+        """  # noqa: D401
+        self._sockets = sockets
+        self._tell_ended = ended
+        self._tell_door_ended = door_ended
+        self._has_own = loop is None
+        self._loop = loop or ServerLoop()
+        self._runner: web.AppRunner | None = None
+        self._context: TlsContext | None = None
+        self._clients: Clients | None = None
+        self._waits = False
+        self._is_closing = False
+        self.refused: Counter[str] = Counter()
+        """How many connections were refused at the door, by the reason."""
+
+    # --- for the actor, on its thread ------------------------------------------------------------------
+
+    def open(self, application: web.Application) -> None:
+        """Be ready. Nothing is accepted before there is a context. Raises RuntimeError, TimeoutError."""
+        self._loop.begin(self._open(application)).result(SETUP_TIMEOUT)
+
+    def use(self, context: TlsContext) -> None:
+        """Have connections from now on speak TLS so. Raises RuntimeError if the loop has just ended."""
+        self._loop.begin(self._use(context))
+
+    def open_door(self) -> None:
+        """Have the next connection start the door again. Raises RuntimeError if the loop has just ended."""
+        self._loop.begin(self._wait_for_client())
+
+    def close(self) -> None:
+        """Stop serving. Streams go on; the given sockets stay open, and queue connections."""
+        self._is_closing = True
+        with suppress(RuntimeError, TimeoutError):  # the loop has just ended by itself, or hangs
+            self._loop.begin(self._close()).result(SETUP_TIMEOUT)
+        if self._has_own:
+            self._loop.close()
+
+    # --- for handlers, on the loop ---------------------------------------------------------------------
+
+    def switch(
+        self, request: web.Request, other: socket.socket, first: bytes, stream: ClientStream
+    ) -> Switched:
+        """Make the connection of a request a stream between its client and ``other``.
+
+        ``first`` are the first bytes to the client. Raises ConnectionError if the door has ended.
+        """
+        if self._clients is None:
+            other.close()
+            raise ConnectionError("the door has ended")
+        connection = request.protocol
+        assert isinstance(connection, NodeConnection)  # noqa: S101  # no other one is served
+        return self._clients.switch(connection, other, first, stream)
+
+    def streams(self) -> list[ClientStream]:
+        """Return the streams that there are. Those of doors before this one are nobody's."""
+        return self._clients.streams() if self._clients is not None else []
+
+    # --- the loop --------------------------------------------------------------------------------------
+
+    async def _open(self, application: web.Application) -> None:
+        self._loop.add(self)
+        application.on_response_prepare.append(say_who_answers)
+        self._runner = web.AppRunner(
+            application, shutdown_timeout=GRACE, handler_cancellation=True, **OPTIONS
+        )
+        await self._runner.setup()
+
+    async def _use(self, context: TlsContext) -> None:
+        self._context = context
+        if self._clients is not None:
+            self._clients.use(context)
+        else:
+            await self._wait_for_client()
+
+    async def _wait_for_client(self) -> None:
+        if self._context is None or self._clients is not None or self._waits or self._is_closing:
+            return
+        self._waits = True
+        for each in self._sockets:
+            asyncio.get_running_loop().add_reader(each.fileno(), self._start_door)
+
+    def _start_door(self) -> None:
+        """Start the door: there is a client, who waits until it accepts."""
+        self._stop_waiting()
+        assert self._context is not None  # noqa: S101  # else nothing was waited for
+        assert self._runner is not None  # noqa: S101  # it is open
+        assert self._runner.server is not None  # noqa: S101  # there is one after setup
+        try:
+            clients = Clients(
+                self._sockets, self._runner.server, self.refused, self._door_has_ended
+            )
+            clients.use(self._context)
+        except OSError as error:
+            self._loop.say("the TLS port has no door", reason=error.strerror)
+            self._tell_door_ended()
+        else:
+            self._clients = clients
+
+    def _door_has_ended(self) -> None:
+        self._clients = None
+        self._tell_door_ended()
+
+    def _stop_waiting(self) -> None:
+        if self._waits:
+            self._waits = False
+            for each in self._sockets:
+                asyncio.get_running_loop().remove_reader(each.fileno())
+
+    async def _close(self) -> None:
+        self._loop.discard(self)
+        self._stop_waiting()
+        if self._clients is not None:
+            self._clients.close()
+            self._clients = None
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    @override
+    def cut(self) -> None:
+        if self._clients is not None:
+            self._clients.close()
+            self._clients = None
+        if self._runner is not None and self._runner.server is not None:
+            for connection in self._runner.server.connections:
+                abort(connection)
+
+    @override
+    def ended(self, error: str) -> None:
+        if not self._is_closing:
+            self._tell_ended(error)
