@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import termios
@@ -30,7 +31,12 @@ from tests.support.containers.images import BUSYBOX
 from tests.support.patience import PATIENCE
 from tests.support.wire.ports import free_ports
 
-pytestmark = pytest.mark.cluster
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(
+        shutil.which("kubectl") is None and "CI" not in os.environ, reason="there is no kubectl"
+    ),
+]
 
 TAKES_TURNS = "echo begins; read line; echo got $line; exit 3"
 SAYS = "echo first; echo second >&2; i=0; while true; do echo line $i; i=$((i+1)); sleep 0.2; done"
