@@ -17,6 +17,7 @@ import click
 from benchmarks.agent import ROOT
 from benchmarks.commands import command_rows
 from benchmarks.deleting import deletion_rows
+from benchmarks.doors import door_rows
 from benchmarks.editing import edit_rows
 from benchmarks.exhausting import exhaust_rows
 from benchmarks.footprint import idle_rows, memory_rows
@@ -111,6 +112,7 @@ SUBJECTS: dict[str, Subject] = {
     "top": top_rows,
     "commands": command_rows,
     "page": page_rows,
+    "door": door_rows,
     "soak": soak_rows,
 }
 ON_REQUEST = {"soak"}
