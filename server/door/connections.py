@@ -17,6 +17,10 @@ _HAS_EXPIRED: Final = 10
 """``X509_V_ERR_CERT_HAS_EXPIRED``."""
 TAKES_WITHIN: Final = 60.0
 """Seconds in which a client has to take something, if there is something to take."""
+ASKED_AFTER: Final = 30
+"""Seconds of silence, after which the kernel asks whether a client's machine is there, and between that."""
+ASKED_TIMES: Final = 3
+"""Without an answer the client has gone: its machine lost power, or somebody between has forgotten it."""
 
 
 class DoorConnection:
@@ -28,7 +32,7 @@ class DoorConnection:
         self.peer = peer
         """The address of the client."""
         self.user = ""
-        """Whose certificate it has; empty if it has none."""
+        """Whose certificate it has; the same word for all that have none."""
         self.is_stream = False
         self.inner: End | None = None
         """None until the handshake has ended."""
@@ -43,8 +47,14 @@ class DoorConnection:
         return (self.client,) if self.inner is None else (self.client, self.inner)
 
     def identity(self) -> dict[str, Any]:
-        """Return what the client's certificate says, as ``ssl`` tells it. Empty if it has none."""
-        told: dict[str, Any] = dict(self.client.tls.getpeercert() or {})
+        """Return what the client's certificate says, as ``ssl`` tells it. Empty if it has none.
+
+        Raises SSLError for a name that is no text: authorities sign such, too.
+        """
+        try:
+            told: dict[str, Any] = dict(self.client.tls.getpeercert() or {})
+        except ValueError as error:
+            raise ssl.SSLError(f"the certificate has a name that is no text: {error}") from None
         return {key: told[key] for key in ("subject", "notAfter") if key in told}
 
     def open(self, now: float) -> socket.socket:
@@ -135,6 +145,11 @@ class Tls:
     def accepted(self, connection: socket.socket) -> TlsEnd:
         """Return a connection whose handshake is to begin."""
         connection.settimeout(0)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, ASKED_AFTER)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, ASKED_AFTER)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, ASKED_TIMES)
         return TlsEnd(
             self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         )
@@ -146,7 +161,7 @@ def reason_of(error: OSError) -> str:
         return "connection lost"
     if isinstance(error, ssl.SSLCertVerificationError):
         return "certificate expired" if error.verify_code == _HAS_EXPIRED else "unknown authority"
-    if error.reason in {
+    if getattr(error, "reason", "") in {  # one that Python itself raises has none
         "UNSUPPORTED_PROTOCOL",
         "HTTP_REQUEST",
         "WRONG_VERSION_NUMBER",

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 LARGEST: Final = 128 * 1024
 """Bytes of a message."""
 MOST_DESCRIPTORS: Final = 4
+_IS_CUT: Final = socket.MSG_TRUNC | socket.MSG_CTRUNC
 
 # The agent tells the door.
 CONTEXT: Final = "context"
@@ -59,18 +60,32 @@ def send(
 
 
 def receive(pair: socket.socket) -> Message | None:
-    """Return the next message; None if the other side has ended. Raises BlockingIOError if there is none."""
+    """Return the next message; None if the other side has ended. Raises BlockingIOError if there is none.
+
+    What does not arrive whole is left out: it is too large, or no descriptor is free. Its descriptors are
+    closed, so whoever waits at their other ends hears of it.
+    """
     space = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
-    received, more, _, _ = pair.recvmsg(LARGEST, space, socket.MSG_CMSG_CLOEXEC)
-    descriptors = array.array("i")
-    for level, kind, rights in more:
-        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-            descriptors.frombytes(rights[: len(rights) - len(rights) % descriptors.itemsize])
+    while True:
+        received, more, flags, _ = pair.recvmsg(LARGEST, space, socket.MSG_CMSG_CLOEXEC)
+        descriptors = _descriptors(more)
+        if not flags & _IS_CUT:
+            break
+        for each in descriptors:
+            os.close(each)
     if not received:
         return None
     head, _, data = received.partition(b"\n")
     fields = json.loads(head)
-    return Message(fields.pop("kind"), fields, data, tuple(descriptors))
+    return Message(fields.pop("kind"), fields, data, descriptors)
+
+
+def _descriptors(ancillary: Sequence[tuple[int, int, bytes]]) -> tuple[int, ...]:
+    found = array.array("i")
+    for level, kind, rights in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            found.frombytes(rights[: len(rights) - len(rights) % found.itemsize])
+    return tuple(found)
 
 
 def in_memory(name: str, data: bytes) -> int:

@@ -223,7 +223,8 @@ class Door:
         if not connection.client.shakes_hands():
             return
         identity = connection.identity()
-        connection.user = json.dumps(identity.get("subject", connection.peer))
+        # All without a certificate count as one: addresses are cheap, and the API server has one.
+        connection.user = json.dumps(identity.get("subject", ""))
         joined = [each for each in self._connections.values() if each.inner is not None]
         if why := self._no_room(connection.user, joined, MOST, "connections"):
             self._refused[why] += 1

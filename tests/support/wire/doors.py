@@ -135,10 +135,14 @@ class DoorStage:
                 await asyncio.wait_for(writer.wait_closed(), PATIENCE)
         await asyncio.to_thread(self.door.wait)
 
-    async def comes(self, context: ssl.SSLContext) -> Client:
-        """Return a client whose handshake has ended."""
+    async def comes(self, context: ssl.SSLContext, address: str = "127.0.0.1") -> Client:
+        """Return a client at an address of its own whose handshake has ended."""
         opened = asyncio.open_connection(
-            "127.0.0.1", self.port, ssl=context, server_hostname="localhost"
+            "127.0.0.1",
+            self.port,
+            ssl=context,
+            server_hostname="localhost",
+            local_addr=(address, 0),
         )
         client = Client(*await asyncio.wait_for(opened, PATIENCE))
         self._writers.append(client.writer)
