@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -126,10 +125,10 @@ class Clients(DoorListener):
         self,
         sockets: Sequence[socket.socket],
         server: web.Server,
-        refused: Counter[str],
+        refused: Callable[[Mapping[str, int]], None],
         gone: Callable[[], None],
     ) -> None:
-        """Start the door, which counts whom it refuses. ``gone`` is called when it ends. Raises OSError."""
+        """Start the door. ``refused`` hears whom it refuses, ``gone`` that it has ended. Raises OSError."""
         self._server = server
         self._refused = refused
         self._gone = gone
@@ -210,7 +209,7 @@ class Clients(DoorListener):
 
     @override
     def refused(self, reasons: dict[str, int]) -> None:
-        self._refused.update(reasons)
+        self._refused(reasons)
 
     @override
     def gone(self) -> None:

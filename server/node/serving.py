@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import structlog
@@ -54,8 +53,6 @@ class NodeServing(Served):
         self._clients: Clients | None = None
         self._waits = False
         self._is_closing = False
-        self.refused: Counter[str] = Counter()
-        """How many connections were refused at the door, by the reason."""
 
     # --- for the actor, on its thread ------------------------------------------------------------------
 
@@ -131,7 +128,7 @@ class NodeServing(Served):
         assert self._runner.server is not None  # noqa: S101  # there is one after setup
         try:
             clients = Clients(
-                self._sockets, self._runner.server, self.refused, self._door_has_ended
+                self._sockets, self._runner.server, self._note_refused, self._door_has_ended
             )
             clients.use(self._context)
         except OSError as error:
@@ -139,6 +136,11 @@ class NodeServing(Served):
             self._tell_door_ended()
         else:
             self._clients = clients
+
+    def _note_refused(self, reasons: Mapping[str, int]) -> None:
+        """Log it, now and then: anybody on the network can cause it."""
+        counts = {reason.replace(" ", "_"): count for reason, count in reasons.items()}
+        self._loop.say("connections are refused at the TLS port", **counts)
 
     def _door_has_ended(self) -> None:
         self._clients = None
