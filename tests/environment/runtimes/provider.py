@@ -117,6 +117,7 @@ class Provided(Runtime):
         self._tell_changed = made.changed
         self.witness.calls("", "")
         self._begins = True
+        self.unnamed = set(self.jobs)
         loaded = LoadedProvider(
             name="my_node:Jobs", version="1", provider=made, can=abilities_of(type(made))
         )
@@ -231,9 +232,11 @@ class Provided(Runtime):
         "A pod ran when the agent ended, and ``observe`` does not report it when the next one starts: it is
         run again at once, since its end was not seen" (docs/writing-a-runtime.md).
         """
-        if error is not None or value is None or not self._begins or method != "observe":
+        if error is not None or value is None or method != "observe":
             return
-        if answer is value or answer == {}:
+        if answer is value:
+            self.unnamed.clear()
+        if self._begins and (answer is value or answer == {}):
             self._begins = False
             for uid in self.jobs if answer == {} else ():
                 self.witness.loses(uid)

@@ -53,6 +53,8 @@ class Runtime(ABC):
         """Who is told what really happens."""
         self.trouble = DiskTrouble()
         """What will go wrong with the disk that the agent writes to."""
+        self.unnamed: set[str] = set()
+        """UIDs of pods that ran when this agent began, and of which nobody has told it yet whose they are."""
 
     @property
     def wall(self) -> float:

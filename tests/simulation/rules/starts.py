@@ -55,6 +55,14 @@ def both_are_of_the_api_server(world: OneRule, *, is_fine: bool) -> None:
         world.starts(uid=uid)
 
 
+def nobody_has_told_whose_it_is(world: OneRule, *, is_fine: bool) -> None:
+    if is_fine:
+        world.runtime.unnamed.add("a-1")
+    for uid in ("a-1", "a-2"):
+        world.wants(uid)
+        world.starts(uid=uid)
+
+
 def somebody_wants_the_pod(world: OneRule, *, is_fine: bool) -> None:
     world.wants()
     if not is_fine:
@@ -248,7 +256,9 @@ def what_ended_before_may_count(world: OneRule, *, is_fine: bool) -> None:
 STORIES: Final[Stories] = {
     (OneInstance, "lives twice"): (the_one_before_has_ended,),
     (OneInstance, "is used twice"): (the_next_has_another_number, others_have_removed_the_last),
-    (OneName, "runs under its name"): (the_pod_before_has_ended, both_are_of_the_api_server),
+    (OneName, "runs under its name"): (
+        *(the_pod_before_has_ended, both_are_of_the_api_server, nobody_has_told_whose_it_is),
+    ),
     (Wanted, "starts though nobody wants the pod"): (
         *(somebody_wants_the_pod, it_was_asked_for_within_a_second, a_source_cannot_be_read),
     ),
