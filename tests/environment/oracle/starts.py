@@ -148,8 +148,8 @@ class InitFirst(Rule):
 class Policy(Rule):
     """What has ended starts again only if the restart policy says so.
 
-    In a new sandbox a pod begins anew, and so does a container with another image. If others have touched the
-    pod since what ended began, nothing is said.
+    A sidecar always does. In a new sandbox a pod begins anew, and so does a container with another image. If
+    others have touched the pod since what ended began, nothing is said.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -167,7 +167,8 @@ class Policy(Rule):
             return
         policy = self.wishes.spec(one.uid).get("restartPolicy", "Always")
         is_touched = self.wishes.touched.since(one.uid, last.started_at)
-        if policy == "Always" or not self.judges(unless=is_touched):
+        stays = is_sidecar(self.wishes.container(one.uid, one.name))
+        if policy == "Always" or stays or not self.judges(unless=is_touched):
             return
         if policy == "Never" or last.exit_code == 0:
             self.broken(f"{one.name} of {one.uid} starts again: {policy}, {last.exit_code}")

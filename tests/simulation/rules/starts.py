@@ -152,6 +152,13 @@ def it_has_failed(world: OneRule, *, is_fine: bool) -> None:
     world.starts()
 
 
+def it_is_a_sidecar(world: OneRule, *, is_fine: bool) -> None:
+    stays = {"restartPolicy": "Always"} if is_fine else {}
+    world.wants(restartPolicy="Never", initContainers=[container("side", **stays)])
+    world.runs(1.0, name="side")
+    world.starts(name="side")
+
+
 def the_sandbox_is_new(world: OneRule, *, is_fine: bool) -> None:
     world.wants(restartPolicy="Never")
     world.runs(1.0)
@@ -270,9 +277,9 @@ STORIES: Final[Stories] = {
         *(the_init_container_has_succeeded, it_has_succeeded_in_this_sandbox),
         *(the_sidecar_has_started, its_startup_probe_has_passed),
     ),
-    (Policy, "main of a-1 starts again"): (
-        *(the_policy_is_always, it_has_failed, the_sandbox_is_new, the_image_is_another),
-        others_have_touched_the_pod,
+    (Policy, "of a-1 starts again"): (
+        *(the_policy_is_always, it_has_failed, it_is_a_sidecar, the_sandbox_is_new),
+        *(the_image_is_another, others_have_touched_the_pod),
     ),
     (BackOff, "after its exit, not"): (
         *(each_restart_waits_twice_as_long, none_waits_longer_than_is_configured),
