@@ -59,6 +59,7 @@ class NodeApplication:
         """Return what is to be served."""
         application = web.Application(middlewares=[errors_as_text])
         application.router.add_route("*", "/{path:.*}", self.answer)
+        application.on_response_prepare.append(_forbid_sniffing)
         return application
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -70,7 +71,7 @@ class NodeApplication:
         identity = await self._access.identity(request)
         if asked.verb is None:
             raise web.HTTPMethodNotAllowed(request.method, ["GET"])
-        is_certain = connection.identity is not None
+        is_certain = identity is connection.identity
         await self._access.require(identity, asked, is_certain=is_certain)
         return await self._page(request, asked, identity)
 
@@ -158,6 +159,11 @@ async def errors_as_text(
     except Exception:  # noqa: BLE001  # a bug in a handler: no actor is restarted for it
         _log.exception("request failed", root=request.path.split("/")[1][:20])
         response = web.Response(status=500, text="internal error, see the log")
-    if not response.prepared:
-        response.headers["X-Content-Type-Options"] = "nosniff"
+    if hdrs.UPGRADE in request.headers:
+        response.force_close()  # a refused stream that stays open would be a tunnel
     return response
+
+
+async def _forbid_sniffing(_: web.Request, answer: web.StreamResponse) -> None:
+    """Have browsers believe the type of an answer: the log of a container is no page."""
+    answer.headers["X-Content-Type-Options"] = "nosniff"

@@ -105,14 +105,16 @@ class Keys:
             authorities=b"".join(each.cert_pem.bytes() for each in clients),
         )
 
-    def client(self, issuer: trustme.CA | None = None, user: str = "") -> ssl.SSLContext:
+    def client(
+        self, issuer: trustme.CA | None = None, user: str = "", group: str = "people"
+    ) -> ssl.SSLContext:
         """Return how a client speaks TLS that trusts this authority; as ``user``, if one is given."""
-        context = ssl.create_default_context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self.authority.configure_trust(context)
         if issuer is not None:
-            issuer.issue_cert(
-                "client", common_name=user, organization_name="people"
-            ).configure_cert(context)
+            issuer.issue_cert("client", common_name=user, organization_name=group).configure_cert(
+                context
+            )
         return context
 
 
