@@ -48,6 +48,20 @@ def bearer_token(headers: Iterable[tuple[str, str]]) -> str | None:
     return _of_protocol(hidden[0]) if len(hidden) == 1 else None
 
 
+def is_of_page(headers: Iterable[tuple[str, str]], *, has_certificate: bool) -> bool:
+    """Return whether a page in a browser sends a request with a right that is not the page's own.
+
+    The browser names the page in ``Origin``, and shows the certificate of whoever visits it. A page chooses
+    the protocols of a WebSocket, so a token among them says nothing beside a certificate. An API server
+    passes on what a browser sent to it, and adds for whom: no page can send that.
+    """
+    told = tuple(headers)
+    names = {name.lower() for name, _ in told}
+    if "origin" not in names or "x-forwarded-for" in names:
+        return False
+    return has_certificate or bearer_token(told) is None
+
+
 def other_protocols(headers: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return the protocols that a WebSocket asks for, without tokens: these go no further."""
     return tuple(each for each in _protocols(headers) if not each.startswith(TOKEN_PROTOCOL))

@@ -10,7 +10,7 @@ from aiohttp import hdrs, web
 
 from messages.access import Identity
 from server.access.asked import Asked, RefusedTarget, read_request
-from server.access.identity import bearer_token
+from server.access.identity import is_of_page
 from server.endpoints import Endpoints
 from server.node.access import NodeAccess
 from server.node.clients import NodeConnection
@@ -67,7 +67,7 @@ class NodeApplication:
         connection = request.protocol
         assert isinstance(connection, NodeConnection)  # noqa: S101  # no other one is served
         connection.head_came()
-        asked = _read_request(request)
+        asked = _read_request(request, has_certificate=connection.identity is not None)
         identity = await self._access.identity(request)
         if asked.verb is None:
             raise web.HTTPMethodNotAllowed(request.method, ["GET"])
@@ -127,7 +127,7 @@ def _read(
     return answer
 
 
-def _read_request(request: web.Request) -> Asked:
+def _read_request(request: web.Request, *, has_certificate: bool) -> Asked:
     """Return what a request asks for. Raises the errors of HTTP for one that nobody is asked about."""
     if len(request.raw_headers) > MOST_FIELDS:
         raise web.HTTPRequestHeaderFieldsTooLarge(text=f"more than {MOST_FIELDS} headers")
@@ -136,9 +136,8 @@ def _read_request(request: web.Request) -> Asked:
         raise web.HTTPBadRequest(text=asked.sentence)
     if asked is None:
         raise web.HTTPNotFound(text=NOT_FOUND)
-    if hdrs.ORIGIN in request.headers and bearer_token(request.headers.items()) is None:
-        # A browser sends it, and the certificate of whoever visits a page: the page has no right to either.
-        raise web.HTTPForbidden(text="not from a browser without a token")
+    if is_of_page(request.headers.items(), has_certificate=has_certificate):
+        raise web.HTTPForbidden(text="a page in a browser needs a token, and no certificate")
     if request.can_read_body:
         raise web.HTTPBadRequest(text="a request has no body here")
     return asked

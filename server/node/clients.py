@@ -20,6 +20,7 @@ from server.serving import OPTIONS, ServedConnection, abort
 
 HEAD_WITHIN: Final = Seconds(10.0)
 """How long the first request of a connection may take to come."""
+_END_OF_HEAD: Final = b"\r\n\r\n"
 
 _log = structlog.get_logger("node-server")
 
@@ -44,13 +45,30 @@ class ClientStream:
     """Bytes to it."""
 
 
+class FirstHead:
+    """Notes whether a connection has had the head of one request, and nothing behind it."""
+
+    def __init__(self) -> None:
+        self.is_alone = False
+        """Whether the head is whole, and all that came."""
+        self._has_ended = False
+        self._last = b""
+        """Where its end may have begun."""
+
+    def takes(self, data: bytes) -> None:
+        """Note what came, in whatever pieces."""
+        _, end, behind = (self._last + data).partition(_END_OF_HEAD)
+        self.is_alone = bool(end) and not behind and not self._has_ended
+        self._has_ended = self._has_ended or bool(end)
+        self._last = (self._last + data)[1 - len(_END_OF_HEAD) :]
+
+
 class NodeConnection(ServedConnection):
     """A connection of a client. What is read here was decrypted by the door."""
 
     __slots__ = (
-        "_ends_with_head",
+        "_head",
         "_head_timer",
-        "_is_answered",
         "identity",
         "number",
         "peer",
@@ -73,8 +91,7 @@ class NodeConnection(ServedConnection):
         self.identity = identity
         """Whom the certificate of the client is for. None if it has none."""
         self._head_timer: asyncio.TimerHandle | None = None
-        self._is_answered = False
-        self._ends_with_head = False
+        self._head = FirstHead()
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -88,16 +105,15 @@ class NodeConnection(ServedConnection):
 
     @override
     def data_received(self, data: bytes) -> None:
-        self._ends_with_head = data.endswith(b"\r\n\r\n") and not self._is_answered
+        self._head.takes(data)
         super().data_received(data)
 
     def is_silent(self) -> bool:
-        """Return whether the client has sent nothing behind the head of its request."""
-        return self._ends_with_head
+        """Return whether the client has sent the head of one request, and nothing behind it."""
+        return self._head.is_alone
 
     def head_came(self) -> None:
         """Note that there is a whole request."""
-        self._is_answered = True
         if self._head_timer is not None:
             self._head_timer.cancel()
 

@@ -46,6 +46,7 @@ AT_ONCE: Final = 32
 """Streams that are being set up at a time: each may start a process in a container."""
 WAITING: Final = 16
 """Requests that may wait for that."""
+NOT_ALONE: Final = "an upgrade is the first request of its connection, and nothing follows its head"
 COMMAND_SHOWN: Final = 128
 """Characters of a command in the log."""
 
@@ -142,7 +143,7 @@ class CommandPages:
         connection = request.protocol
         assert isinstance(connection, NodeConnection)  # noqa: S101  # no other one is served
         if not connection.is_silent():
-            raise web.HTTPBadRequest(text="something follows the head of the request")
+            raise web.HTTPBadRequest(text=NOT_ALONE)
         answer = await self._opens(wanted.question)
         if isinstance(answer, RuntimeFailure):
             raise _failed(answer)

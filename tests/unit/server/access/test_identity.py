@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from messages.access import AccessVerb, Identity, Review
-from server.access.identity import bearer_token, of_certificate, other_protocols
+from server.access.identity import bearer_token, is_of_page, of_certificate, other_protocols
 from server.access.sentences import RETRY_AFTER, forbidden, nobody_to_ask, unauthorized
 from server.access.standalone import is_allowed
 
@@ -95,6 +95,31 @@ def test_a_token_is_in_either_header_and_there_is_one(
 def test_a_token_among_the_protocols_goes_no_further() -> None:
     headers = [("Sec-WebSocket-Protocol", f"v5, {hidden('abc')} ,v4"), ("Host", "v3")]
     assert other_protocols(headers) == ("v5", "v4")
+
+
+# --- pages in browsers ----------------------------------------------------------------------------------
+
+PAGE = ("Origin", "https://elsewhere.example")
+
+
+@pytest.mark.parametrize(
+    ("headers", "has_certificate", "is_page"),
+    [
+        ((), True, False),
+        ((PAGE,), False, True),
+        ((PAGE,), True, True),
+        ((PAGE, ("Authorization", "Bearer secret")), False, False),
+        # A page chooses the protocols of a WebSocket: the certificate is still another's.
+        ((PAGE, ("Sec-WebSocket-Protocol", hidden("anything"))), True, True),
+        ((PAGE, ("Sec-WebSocket-Protocol", hidden("secret"))), False, False),
+        # An API server passes on what a browser sent to it.
+        ((PAGE, ("X-Forwarded-For", "192.0.2.1")), True, False),
+    ],
+)
+def test_a_page_has_no_right_to_the_certificate_of_who_visits_it(
+    headers: tuple[tuple[str, str], ...], *, has_certificate: bool, is_page: bool
+) -> None:
+    assert is_of_page(headers, has_certificate=has_certificate) is is_page
 
 
 # --- without an API server -----------------------------------------------------------------------------
