@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import re
 import socket
 from dataclasses import dataclass, field
 from http.client import HTTPException, parse_headers
@@ -21,6 +22,10 @@ LARGEST_BODY: Final = 64 * 1024
 SWITCHING: Final = 101
 _PASSED_BACK: Final[tuple[str, ...]] = ("content-type", "x-accepted-stream-protocol-versions")
 _END: Final = b"\r\n\r\n"
+_VERSIONS: Final = frozenset({b"HTTP/1.1", b"HTTP/1.0"})
+_STATUS: Final = re.compile(rb"[1-5][0-9]{2}")
+_LENGTH: Final = re.compile(r"[0-9]{1,9}")
+_CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,8}")
 
 
 class RuntimeAnswerError(Exception):
@@ -43,7 +48,10 @@ class RuntimeAnswer:
 async def ask_runtime(place: RuntimePlace, head: bytes) -> RuntimeAnswer:
     """Return what the runtime answers to a request. Raises ``RuntimeAnswerError``."""
     family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
-    connection = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        connection = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise _unreachable(error) from None
     connection.settimeout(0)
     try:
         return await _asked(connection, place, head)
@@ -64,8 +72,12 @@ async def _asked(connection: socket.socket, place: RuntimePlace, head: bytes) ->
     except TimeoutError:
         raise RuntimeAnswerError("the container runtime does not answer") from None
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "the connection is broken"
-        raise RuntimeAnswerError(f"the container runtime cannot be reached: {reason}") from None
+        raise _unreachable(error) from None
+
+
+def _unreachable(error: OSError) -> RuntimeAnswerError:
+    reason = os.strerror(error.errno) if error.errno else "the connection is broken"
+    return RuntimeAnswerError(f"the container runtime cannot be reached: {reason}")
 
 
 async def _read(connection: socket.socket) -> RuntimeAnswer:
@@ -91,7 +103,7 @@ async def _read(connection: socket.socket) -> RuntimeAnswer:
 async def _rest(connection: socket.socket, body: bytes, headers: dict[str, str]) -> bytes:
     """Return the body of a refusal, as much as is of use: what is not whole is better than nothing."""
     said = headers.get("content-length", "")
-    most = min(int(said), LARGEST_BODY) if said.isascii() and said.isdigit() else LARGEST_BODY
+    most = min(int(said), LARGEST_BODY) if _LENGTH.fullmatch(said) else LARGEST_BODY
     is_chunked = "chunked" in headers.get("transfer-encoding", "").lower()
     while len(body) < most and not (is_chunked and body.endswith(b"0\r\n\r\n")):
         try:
@@ -107,25 +119,26 @@ async def _rest(connection: socket.socket, body: bytes, headers: dict[str, str])
 
 def _without_chunks(body: bytes) -> bytes:
     """Return what the chunks have that came."""
-    found, rest = b"", body
-    while rest:
-        size, _, rest = rest.partition(b"\r\n")
-        try:
-            length = int(size.partition(b";")[0], 16)
-        except ValueError:
+    found, at = [], 0
+    while (end := body.find(b"\r\n", at)) >= 0:
+        size = _CHUNK_SIZE.match(body, at)
+        if size is None:
             break
-        found, rest = found + rest[:length], rest[length + 2 :]
-    return found
+        length = int(size[0], 16)
+        found.append(body[end + 2 : end + 2 + length])
+        at = end + 2 + length + 2
+    return b"".join(found)
 
 
 def _parsed(head: bytes) -> tuple[int, dict[str, str]]:
     """Return the status and the headers of an answer, with names in small letters."""
     first, _, lines = head.partition(b"\r\n")
     words = first.split(b" ", 2)
-    if len(words) < 2 or words[0] not in {b"HTTP/1.1", b"HTTP/1.0"} or not words[1].isdigit():
+    if len(words) < 2 or words[0] not in _VERSIONS or not _STATUS.fullmatch(words[1]):
         raise RuntimeAnswerError("the container runtime answers with something else than HTTP")
     try:
         headers = parse_headers(io.BytesIO(lines + _END))
     except (HTTPException, ValueError):
         raise RuntimeAnswerError("the container runtime answers with a broken head") from None
-    return int(words[1]), {name.lower(): value for name, value in headers.items()}
+    # A value may be folded over lines, which may not be sent on.
+    return int(words[1]), {name.lower(): " ".join(value.split()) for name, value in headers.items()}

@@ -104,7 +104,8 @@ def head_for(upgrade: Upgrade, place: RuntimePlace) -> bytes:
     lines += ["Connection: Upgrade", f"Upgrade: {upgrade.protocol}"]
     lines += ["Content-Length: 0"] if upgrade.method == "POST" else []
     lines += [f"{name.title()}: {value}" for name, value in upgrade.headers]
-    return "\r\n".join((*lines, "", "")).encode("latin-1")
+    # The bytes of the client's headers, whatever they are: so the server has decoded them.
+    return "\r\n".join((*lines, "", "")).encode("utf-8", "surrogateescape")
 
 
 def place_of(url: str) -> RuntimePlace:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -80,6 +82,8 @@ def test_all_bytes_of_a_stream_that_begins_are_passed_on() -> None:
             b"abcde",
         ),
         (b"HTTP/1.1 500 Broken\r\nContent-Length: 99\r\n\r\nhalf", b"half"),
+        (b"HTTP/1.1 500 Broken\r\nContent-Length: %b\r\n\r\nhalf" % (b"9" * 5000), b"half"),
+        (b"HTTP/1.1 500 Broken\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\nabcde", b""),
     ],
 )
 def test_a_refusal_is_passed_on_with_its_body(answer: bytes, body: bytes) -> None:
@@ -99,6 +103,11 @@ def test_of_the_headers_of_a_refusal_the_client_gets_two() -> None:
     }
 
 
+def test_a_header_that_is_folded_over_lines_is_one_line_for_the_client() -> None:
+    answer = asked(plainly(b"HTTP/1.1 403 No\r\nContent-Type: text/plain;\r\n charset=x\r\n\r\n"))
+    assert answer.headers["content-type"] == "text/plain; charset=x"
+
+
 def test_a_body_without_end_is_cut() -> None:
     assert len(asked(without_end).received) == LARGEST_BODY
 
@@ -112,12 +121,29 @@ def test_a_body_without_end_is_cut() -> None:
         (b"", "ends the connection"),
         (b"SSH-2.0-x\r\n\r\n", "something else than HTTP"),
         (b"HTTP/1.1 okay\r\n\r\n", "something else than HTTP"),
+        (b"HTTP/1.1 99 Few\r\n\r\n", "something else than HTTP"),
+        (b"HTTP/1.1 %b Many\r\n\r\n" % (b"5" * 5000), "something else than HTTP"),
         (b"HTTP/1.1 101 Large\r\nA: " + bytes(LARGEST_HEAD + 1), "too large a head"),
     ],
 )
 def test_what_is_neither_a_stream_nor_a_refusal_is_an_error(answer: bytes, why: str) -> None:
     with pytest.raises(RuntimeAnswerError, match=why):
         asked(plainly(answer))
+
+
+def test_without_a_free_descriptor_the_runtime_cannot_be_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none_is_free(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, "")
+
+    async def happens() -> None:
+        monkeypatch.setattr(socket, "socket", none_is_free)
+        with pytest.raises(RuntimeAnswerError, match="cannot be reached: Too many open files"):
+            await ask_runtime(RuntimePlace("127.0.0.1", 1, "/"), HEAD)
+        monkeypatch.undo()
+
+    asyncio.run(happens())
 
 
 def test_a_runtime_that_is_not_there_is_an_error() -> None:

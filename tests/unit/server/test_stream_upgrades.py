@@ -178,3 +178,10 @@ def test_ports_are_named_by_a_websocket_alone() -> None:
 def test_a_websocket_has_to_name_ports(ports: list[str]) -> None:
     with pytest.raises(UpgradeError):
         ports_asked({"port": ports}, WEBSOCKET)
+
+
+def test_bytes_of_a_header_that_are_no_ascii_are_passed_on_as_they_came() -> None:
+    came = b"v4, \xe2\x82\xac \xff"
+    value = came.decode("utf-8", "surrogateescape")  # as the server reads it
+    headers = [*WEBSOCKET_HEAD, ("Sec-WebSocket-Extensions", value)]
+    assert came in head_for(upgrade_of("GET", headers), PLACE)
