@@ -41,7 +41,7 @@ class End(Protocol):
 
 
 class PlainEnd:
-    """A socket."""
+    """A socket. Whoever has closed its other side takes nothing more; what they wrote is still read."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(0)
@@ -56,6 +56,8 @@ class PlainEnd:
             return self._connection.recv_into(into)
         except BlockingIOError:
             return None
+        except ConnectionResetError:  # they closed it, and had not read all
+            return 0
 
     def write(self, data: memoryview) -> int:
         """Write what fits."""
@@ -63,6 +65,8 @@ class PlainEnd:
             return self._connection.send(data)
         except BlockingIOError:
             return 0
+        except (BrokenPipeError, ConnectionResetError):  # the next read says so
+            return len(data)
 
     def close(self) -> None:
         """Close it."""

@@ -96,3 +96,18 @@ def test_what_waits_is_written_after_the_source_has_ended(flow: Flow) -> None:
         got += flow.reads()
         flow.goes_on()
     assert got + flow.reads() == b"first" + sent
+
+
+def test_whoever_has_ended_takes_nothing_more_and_what_they_wrote_is_still_read() -> None:
+    ours, theirs = socket.socketpair()
+    end, scratch = PlainEnd(ours), bytearray(CHUNK)
+    end.write(memoryview(b"never read"))
+    theirs.send(b"last words")
+    theirs.close()
+
+    assert end.write(memoryview(b"more")) == len(b"more")
+    read = end.read(memoryview(scratch))
+    assert read is not None
+    assert scratch[:read] == b"last words"
+    assert end.read(memoryview(scratch)) == 0
+    end.close()
