@@ -142,8 +142,7 @@ class CommandPages:
     ) -> web.StreamResponse:
         connection = request.protocol
         assert isinstance(connection, NodeConnection)  # noqa: S101  # no other one is served
-        if not connection.is_silent():
-            raise web.HTTPBadRequest(text=NOT_ALONE)
+        _check_silence(connection)
         answer = await self._opens(wanted.question)
         if isinstance(answer, RuntimeFailure):
             raise _failed(answer)
@@ -152,11 +151,14 @@ class CommandPages:
             got = await ask_runtime(place, head_for(upgrade, place))
         except (UpgradeError, RuntimeAnswerError) as error:
             raise web.HTTPBadGateway(text=str(error)) from None
-        if got.status != SWITCHING or not connection.is_silent():
+        if got.status != SWITCHING:
             got.connection.close()
-            refusal = web.Response(status=got.status, body=got.received, headers=got.headers)
-            refusal.force_close()
-            return refusal
+            return web.Response(status=got.status, body=got.received, headers=got.headers)
+        try:
+            _check_silence(connection)
+        except web.HTTPBadRequest:
+            got.connection.close()
+            raise
         stream = ClientStream(
             kind=asked_kind(wanted.question),
             user=identity.user,
@@ -194,6 +196,11 @@ def _upgrade(request: web.Request) -> Upgrade:
     except UpgradeError as error:
         offered = {hdrs.UPGRADE: f"{SPDY}, {WEBSOCKET}"}
         raise web.HTTPBadRequest(text=str(error), headers=offered) from None
+
+
+def _check_silence(connection: NodeConnection) -> None:
+    if not connection.is_silent():
+        raise web.HTTPBadRequest(text=NOT_ALONE)
 
 
 def _values(asked: Asked) -> dict[str, list[str]]:

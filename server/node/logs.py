@@ -128,6 +128,8 @@ async def _sent(
     except ConsoleError as error:
         raise web.HTTPNotFound(text=str(error)) from None
     await response.prepare(request)
+    if request.method == "HEAD":
+        return response
     left = limit
     with suppress(ConsoleError):  # the log has gone meanwhile: this is all of it
         async for piece in _chained(first, pieces):

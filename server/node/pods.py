@@ -34,11 +34,13 @@ async def find_pod(
 ) -> FoundPod | None:
     """Return the pod of that name, and of that UID if one is given. None if there is none.
 
+    The UID of a static pod's mirror, by which the API server knows it, is one of its own.
     Raises HTTPServiceUnavailable if nobody knows.
     """
-    pods = answered(await backend.ask(questions.PODS)).pods
-    named = (each for each in pods if (each.namespace, each.name) == (namespace, name))
-    pod = next((each for each in named if not uid or each.uid == uid), None)
+    told = answered(await backend.ask(questions.PODS))
+    named = (each for each in told.pods if (each.namespace, each.name) == (namespace, name))
+    mirrors = told.static_to_mirror
+    pod = next((each for each in named if uid in {"", each.uid, mirrors.get(each.uid)}), None)
     if pod is None:
         return None
     statuses = await backend.ask(questions.STATUSES)
