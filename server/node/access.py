@@ -59,12 +59,11 @@ class NodeAccess:
     async def identity(self, request: web.Request) -> Identity:
         """Return who sends a request: by certificate, by token, or as nobody in particular.
 
-        A page in a browser is who its token says, not who the certificate of its reader says.
         Raises HTTPUnauthorized, HTTPServiceUnavailable.
         """
         connection = request.protocol
         assert isinstance(connection, NodeConnection)  # noqa: S101  # no other one is served
-        if connection.identity is not None and hdrs.ORIGIN not in request.headers:
+        if connection.identity is not None:
             return connection.identity
         token = bearer_token(request.headers.items())
         if token is not None and self._rules.takes_tokens and self._ask is not None:
