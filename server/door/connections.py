@@ -37,10 +37,11 @@ class DoorConnection:
         self.inner: End | None = None
         """None until the handshake has ended."""
         self.progress_at = now
-        """When bytes were taken last, in the seconds of the monotonic clock."""
+        """Until when the client had taken all that there was, or when it took something last. In seconds of
+        the monotonic clock."""
         self._up: Way | None = None
         self._down: Way | None = None
-        self._carried = (0, 0)
+        self._taken = 0
 
     def ends(self) -> tuple[End, ...]:
         """Return the ends that it has by now."""
@@ -85,10 +86,12 @@ class DoorConnection:
         """Move bytes both ways. Return whether there may be more at once. Raises OSError at its end."""
         assert self._up is not None  # noqa: S101  # it was opened
         assert self._down is not None  # noqa: S101  # the same
+        if not self._down.is_blocked:
+            self.progress_at = now
         more = self._down.move(scratch)
         more |= self._up.move(scratch)
-        if self.carried() != self._carried:
-            self._carried, self.progress_at = self.carried(), now
+        if self._down.moved != self._taken:
+            self._taken, self.progress_at = self._down.moved, now
         if self._down.is_done or self._up.has_ended:
             raise EOFError
         return more

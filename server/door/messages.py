@@ -14,6 +14,8 @@ from typing import Any, Final, NamedTuple
 
 LARGEST: Final = 128 * 1024
 """Bytes of a message."""
+MOST_STREAMS: Final = 100
+"""At a time."""
 MOST_DESCRIPTORS: Final = 4
 _IS_CUT: Final = socket.MSG_TRUNC | socket.MSG_CTRUNC
 

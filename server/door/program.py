@@ -26,8 +26,6 @@ MOST_HANDSHAKES: Final = 50
 """Connections at a time whose handshakes have not ended: of more the oldest is cut."""
 MOST: Final = 200
 """Connections at a time whose handshakes have ended."""
-MOST_STREAMS: Final = 100
-"""Of these."""
 SHARE: Final = 0.75
 """Of either that one user may have, so that one who leaks connections leaves room for others."""
 TICK: Final = 1.0
@@ -127,7 +125,7 @@ class Door:
 
     def _switch(self, connection: DoorConnection, message: messages.Message) -> None:
         (descriptor,) = message.descriptors
-        if why := self._no_room(connection.user, self._streams(), MOST_STREAMS, "streams"):
+        if why := self._no_room(connection.user, self._streams(), messages.MOST_STREAMS, "streams"):
             os.close(descriptor)
             self._refuse(connection, why)
             return

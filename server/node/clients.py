@@ -69,6 +69,7 @@ class NodeConnection(ServedConnection):
     __slots__ = (
         "_head",
         "_head_timer",
+        "clients",
         "identity",
         "number",
         "peer",
@@ -81,11 +82,14 @@ class NodeConnection(ServedConnection):
         number: int,
         peer: str,
         identity: Identity | None,
+        clients: Clients,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         super().__init__(server, loop=loop, **OPTIONS)
         self.number = number
         """Of the connection, at the door."""
+        self.clients = clients
+        """Those of the door that it came by."""
         self.peer = peer
         """The address of the client."""
         self.identity = identity
@@ -191,7 +195,12 @@ class Clients(DoorListener):
 
         def protocol() -> NodeConnection:
             return NodeConnection(
-                self._server, number=number, peer=told["peer"], identity=identity, loop=loop
+                self._server,
+                number=number,
+                peer=told["peer"],
+                identity=identity,
+                clients=self,
+                loop=loop,
             )
 
         try:
@@ -230,4 +239,6 @@ class Clients(DoorListener):
     @override
     def gone(self) -> None:
         self.close()
+        for number, stream in tuple(self._streams.items()):
+            self.ended(number, stream.up, stream.down)
         self._gone()

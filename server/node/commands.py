@@ -24,6 +24,7 @@ from messages.container_runtime import (
 from messages.pods import Pod
 from server.access.asked import Asked
 from server.backend import EndpointBackend
+from server.door.messages import MOST_STREAMS
 from server.node.clients import ClientStream, NodeConnection
 from server.node.pods import find_pod, running_instance
 from server.node.serving import NodeServing
@@ -126,6 +127,11 @@ class CommandPages:
         self, request: web.Request, identity: Identity, upgrade: Upgrade, wanted: _Wanted
     ) -> web.StreamResponse:
         """Have the stream made, a few at a time."""
+        if len(self._serving.streams()) >= MOST_STREAMS:
+            # The door would cut it after its command has begun.
+            raise web.HTTPTooManyRequests(
+                text="too many streams are open", headers={hdrs.RETRY_AFTER: "5"}
+            )
         if self._under_way >= AT_ONCE + WAITING:
             raise web.HTTPTooManyRequests(
                 text="too many streams are being set up", headers={hdrs.RETRY_AFTER: "1"}

@@ -85,11 +85,11 @@ class NodeServing(Served):
 
         ``first`` are the first bytes to the client. Raises ConnectionError if the door has ended.
         """
-        if self._clients is None:
-            other.close()
-            raise ConnectionError("the door has ended")
         connection = request.protocol
         assert isinstance(connection, NodeConnection)  # noqa: S101  # no other one is served
+        if self._clients is None or connection.clients is not self._clients:
+            other.close()
+            raise ConnectionError("its door has ended")
         return self._clients.switch(connection, other, first, stream)
 
     def streams(self) -> list[ClientStream]:
@@ -109,7 +109,7 @@ class NodeServing(Served):
     async def _use(self, context: TlsContext) -> None:
         self._context = context
         if self._clients is not None:
-            self._clients.use(context)
+            self._hand_over(context)
         else:
             await self._wait_for_client()
 
@@ -127,15 +127,22 @@ class NodeServing(Served):
         assert self._runner is not None  # noqa: S101  # it is open
         assert self._runner.server is not None  # noqa: S101  # there is one after setup
         try:
-            clients = Clients(
+            self._clients = Clients(
                 self._sockets, self._runner.server, self._note_refused, self._door_has_ended
             )
-            clients.use(self._context)
         except OSError as error:
             self._loop.say("the TLS port has no door", reason=error.strerror)
             self._tell_door_ended()
         else:
-            self._clients = clients
+            self._hand_over(self._context)
+
+    def _hand_over(self, context: TlsContext) -> None:
+        """Have the door speak TLS so. Without memory for that it goes on as before."""
+        assert self._clients is not None  # noqa: S101  # there is a door
+        try:
+            self._clients.use(context)
+        except OSError as error:
+            self._loop.say("the door does not get its certificate", reason=error.strerror)
 
     def _note_refused(self, reasons: Mapping[str, int]) -> None:
         """Log it, now and then: anybody on the network can cause it."""

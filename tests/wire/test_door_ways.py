@@ -6,12 +6,13 @@ import random
 import select
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
-from typing import NamedTuple
+from contextlib import ExitStack, suppress
+from typing import NamedTuple, cast
 
 import pytest
 
-from server.door.ways import CHUNK, PlainEnd, Way
+from server.door.connections import TAKES_WITHIN, DoorConnection
+from server.door.ways import CHUNK, PlainEnd, TlsEnd, Way
 
 MUCH = 2**26
 """Bytes: more than two pairs of sockets hold."""
@@ -111,3 +112,24 @@ def test_whoever_has_ended_takes_nothing_more_and_what_they_wrote_is_still_read(
     assert scratch[:read] == b"last words"
     assert end.read(memoryview(scratch)) == 0
     end.close()
+
+
+def test_a_client_has_a_minute_from_when_something_waits_for_it_and_its_own_bytes_do_not_count() -> (
+    None
+):
+    client, door_side = socket.socketpair()
+    connection = DoorConnection(1, cast(TlsEnd, PlainEnd(door_side)), "10.0.0.9", now=0.0)
+    with client, connection.open(0.0) as agent:
+        agent.settimeout(0)
+        scratch = bytearray(CHUNK)
+        with suppress(BlockingIOError):  # nothing came for long, and now more than it takes
+            while agent.send(bytes(CHUNK)):
+                connection.move(scratch, 100.0)
+        assert connection.is_late(100.0 + TAKES_WITHIN) == ""
+        client.send(b"but it says something")
+        connection.move(scratch, 130.0)
+        assert connection.is_late(100.1 + TAKES_WITHIN) == "client takes nothing"
+        client.recv(2**20)
+        connection.move(scratch, 140.0)
+        assert connection.is_late(100.1 + TAKES_WITHIN) == ""
+        connection.close()
