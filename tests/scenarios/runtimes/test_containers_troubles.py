@@ -1159,7 +1159,7 @@ def test_stops_are_bounded_and_one_with_a_short_grace_is_not_behind_those_with_l
         stage.stop(neighbour, grace=1.0)
         assert graces_told(stage) == []
         stage.play.advance(0.5)
-        assert graces_told(stage) == [0.5, 29.5, 29.5, 29.5, 29.5]
+        assert graces_told(stage) == [1.0, 29.5, 29.5, 29.5, 29.5]
         assert stage.containers.alive() == sorted(f"c{number}-0" for number in range(100))
         stage.play.advance(30.0)
         told = graces_told(stage)
@@ -1175,10 +1175,10 @@ def test_a_stop_that_waits_is_shortened_where_it_waits() -> None:
     with scripted_stage(parallel_stops=1) as stage:
         many, _ = many_being_stopped(stage)
         stage.containers.taken()
-        stage.stop(many, grace=2.0)
+        stage.stop(many, grace=4.0)
         assert graces_told(stage) == []
         stage.play.advance(0.5)
-        assert graces_told(stage) == [1.5]
+        assert graces_told(stage) == [3.5]
         stage.play.advance(0.5)
         stage.containers.heal()
         stage.play.settle()
