@@ -121,11 +121,11 @@ class Life:
         self.failure = failure or self.failure
         self.note(LifeEvent.END)
 
-    def end_by_itself(self, phase: PodPhase) -> None:
-        """Note that the pod has ended by itself, in a terminal ``phase``."""
+    def end_by_itself(self, phase: PodPhase, failure: PodFailure | None = None) -> None:
+        """Note that the pod has ended by itself, in a terminal ``phase``, or by its own deadline."""
         if self.stage is PodLife.SYNC:
             self.ended_as = phase
-            self.end()
+            self.end(failure)
 
     def leave(self) -> None:
         """Note that the pod is being deleted, or was removed."""

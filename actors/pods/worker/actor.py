@@ -186,7 +186,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         """Tell the runtime what is to be done in this stage, unless it was told."""
         life, now = self._memory.life, self.clock.wall()
         if life.stage is PodLife.SYNC and self._is_overdue(now):
-            life.end(OVERDUE)
+            life.end_by_itself(PodPhase.FAILED, OVERDUE)
             self._news.post(OVERDUE)
         step = life.next_step(self._pod, has_volumes=self._memory.has_volumes)
         match step:

@@ -16,6 +16,8 @@ from tests.support.apiserver.history import Change
 from tests.support.apiserver.paths import EVENT, LEASE, NODE, POD, Kind
 from tests.support.canary import CANARY, Lookout
 
+SYNCED_WITHIN: Final = 1.0
+"""Seconds after which what is shown of a pod is on the disk."""
 OURS: Final[frozenset[Kind]] = frozenset({EVENT, LEASE, NODE, POD})
 """What an agent writes. Of pods it makes mirrors alone."""
 
@@ -61,8 +63,9 @@ class StatusNeverBack(Rule):
 
     What others have removed is not counted any more, and what they wrote may go: nothing is said if they have
     touched the pod since the instances began that it was shown with. The first status that an agent writes
-    after a SIGKILL knows nothing that could not be recorded. When the power went, each pod has a new sandbox,
-    in which its init containers run again: until then it is Pending, as a kubelet shows it.
+    after a SIGKILL knows nothing that could not be recorded, and no address that others wrote over before it
+    began. When the power went, an address of the last second may not be on the disk, and each pod has a new
+    sandbox, in which its init containers run again: until then it is Pending, as a kubelet shows it.
     """
 
     def __init__(self, *about: Any) -> None:
@@ -84,7 +87,7 @@ class StatusNeverBack(Rule):
         uid, own = shown_uid(change.after), change.after["metadata"]["uid"]
         status, wishes = change.after["status"], self.wishes
         is_lost = wishes.is_unrecorded(uid, self._written_at.get(own, math.inf))
-        before = self._written.get(own, {})
+        before = self._known(change, self._written.get(own, {}))
         is_touched = wishes.was_touched(uid, before.get("containerStatuses", ()))
         is_exempt = is_touched or wishes.is_forgotten(uid) or is_lost
         if before and self.judges(unless=is_exempt):
@@ -93,6 +96,17 @@ class StatusNeverBack(Rule):
             for what in self._worse(before, status):
                 self.broken(f"at the API server {uid} {what}")
         self._written[own], self._written_at[own] = self._own(change), wishes.now()
+
+    def _known(self, change: Change, written: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what the agent can know of the status that was written last: all, if it wrote that."""
+        own, killed_at = change.after["metadata"]["uid"], self.wishes.killed_at
+        written_at = self._written_at.get(own, math.inf)
+        if written_at > killed_at:
+            return written
+        there = ((change.before or {}).get("status") or {}).get("podIP")
+        is_unsynced = own in self._prepares_again and killed_at - written_at < SYNCED_WITHIN
+        is_unknown = is_unsynced or there != written.get("podIP")
+        return {**written, "podIP": None} if is_unknown else written
 
     def _own(self, change: Change) -> Mapping[str, Any]:
         """Return the status that the agent has written, without an address that others had put there."""

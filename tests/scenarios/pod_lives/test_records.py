@@ -185,6 +185,26 @@ def test_what_ends_well_while_the_pod_can_never_run_here_is_kept_as_it_is_shown(
         assert (again.phase, again.reason) == (PodPhase.FAILED, "Unsupported")
 
 
+def test_a_pod_that_was_active_for_too_long_has_failed_for_the_next_process_too(
+    world: LivesWorld,
+) -> None:
+    job = make_pod("job", spec={"activeDeadlineSeconds": 5, "containers": [{"name": "main"}]})
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        lives.play.advance(5.0)
+        assert lives.status(job).phase is PodPhase.FAILED
+        ended = records_of(world).pods[job.uid].ended
+        assert ended is not None
+        assert (ended["phase"], ended["reason"]) == ("Failed", "DeadlineExceeded")
+        assert lives.ran()
+    lost(world)
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, job)
+        again = lives.status(job)
+        assert (again.phase, again.reason) == (PodPhase.FAILED, "DeadlineExceeded")
+        assert lives.ran() == []
+
+
 def test_a_success_is_kept_without_the_reason_of_a_kill_that_came_later(world: LivesWorld) -> None:
     job = make_pod("job", spec={"restartPolicy": "Never", "containers": [{"name": "main"}]})
     with lives_stage(world=world) as lives:
