@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -134,7 +134,7 @@ class AgentConsole(ContainerConsole):
         self._logs = logs
 
     @override
-    def log(self, asked: LogAsked, still_runs: StillRuns | None) -> AsyncIterator[bytes]:
+    def log(self, asked: LogAsked, still_runs: StillRuns | None) -> AsyncGenerator[bytes, None]:
         if self._logs is not None:
             return _from_files(self._logs, asked, still_runs)
         return self._from_answers(asked, still_runs)
@@ -156,7 +156,7 @@ class AgentConsole(ContainerConsole):
 
     async def _from_answers(
         self, asked: LogAsked, still_runs: StillRuns | None
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the lines of a log that only whoever runs the container knows."""
         if asked.is_of_pod_before:
             raise _no_log(asked)
@@ -199,7 +199,7 @@ def _shown(line: LogLine, *, with_times: bool) -> bytes:
 
 async def _from_files(
     root: Path, asked: LogAsked, still_runs: StillRuns | None
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """Yield the lines of a log on disk."""
     with ExitStack() as held:
 

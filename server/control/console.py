@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -136,7 +136,7 @@ def not_started(said: str) -> CommandEnded | None:
 class ContainerConsole(Protocol):
     """Reads logs of containers, and runs commands in them. Belongs to the server's asyncio loop."""
 
-    def log(self, asked: LogAsked, still_runs: StillRuns | None) -> AsyncIterator[bytes]:
+    def log(self, asked: LogAsked, still_runs: StillRuns | None) -> AsyncGenerator[bytes, None]:
         """Yield the lines of a log, some at a time. Raises ``ConsoleError``.
 
         With ``still_runs`` it goes on with those that come, until that says no.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, Final
 
 from aiohttp import web
@@ -70,15 +71,15 @@ class ControlPages:
         )
         follows = _is_set(query, "follow") and instance.is_running
         while_it_runs = self._while_it_runs(pod, instance) if follows else None
-        return await self._stream(request, asked, while_it_runs)
+        async with aclosing(self._console.log(asked, while_it_runs)) as lines:
+            return await self._stream(request, asked, lines)
 
     async def _stream(
-        self, request: web.Request, asked: LogAsked, while_it_runs: StillRuns | None
+        self, request: web.Request, asked: LogAsked, lines: AsyncIterator[bytes]
     ) -> web.StreamResponse:
         note = {NOTE: OF_POD_BEFORE} if asked.is_of_pod_before else {}
         response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8", **note})
         response.force_close()
-        lines = self._console.log(asked, while_it_runs)
         try:
             # What cannot be done is known with the first lines.
             first = await anext(lines, b"")

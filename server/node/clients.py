@@ -30,7 +30,7 @@ class ClientStream:
     """A stream, for people."""
 
     kind: str
-    """``exec``, ``attach`` or ``portForward``."""
+    """``exec``, ``attach`` or ``port-forward``."""
     user: str
     pod: str
     """``<namespace>/<name>``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -103,7 +103,10 @@ class LogPages:
         )
         follows = options.follow and instance.is_running
         runs = self._runs(found, instance) if follows else None
-        return await _sent(request, self._console.log(log, runs), options.limit)
+        async with aclosing(
+            self._console.log(log, runs)
+        ) as pieces:  # also for who left between two
+            return await _sent(request, pieces, options.limit)
 
     def _runs(self, found: FoundPod, instance: Instance) -> StillRuns:
         pod = found.pod

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from aiohttp import web
 
-from messages.pods import Pod, PodUid
+from messages.pods import Pod
 from messages.statuses import StatusesDescribed
 from server import questions
 from server.backend import EndpointBackend
@@ -46,12 +46,6 @@ async def find_pod(
     statuses = await backend.ask(questions.STATUSES)
     known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
     return FoundPod(pod, with_status(pod, known.get(pod.uid)))
-
-
-async def is_there(backend: EndpointBackend, uid: PodUid) -> bool:
-    """Return whether the node should still have a pod. Raises HTTPServiceUnavailable if nobody knows."""
-    pods = answered(await backend.ask(questions.PODS)).pods
-    return any(each.uid == uid for each in pods)
 
 
 def logged_instance(found: FoundPod, container: str, *, previous: bool) -> Instance:

@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-import structlog
 from aiohttp import web
 from typing_extensions import override
 
@@ -22,8 +21,6 @@ from server.serving import (
     abort,
     say_who_answers,
 )
-
-_log = structlog.get_logger("node-server")
 
 
 class NodeServing(Served):

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from messages.container_runtime import Streams
+from server.access.identity import other_protocols
 
 SPDY: Final = "SPDY/3.1"
 WEBSOCKET: Final = "websocket"
@@ -23,8 +24,6 @@ _WEBSOCKET_HEADERS: Final = (
     "sec-websocket-protocol",
     "sec-websocket-extensions",
 )
-BEARER: Final = "base64url.bearer.authorization.k8s.io."
-"""How the token begins that browsers send among the protocols of a WebSocket. Nobody else gets it."""
 UPGRADE_REQUIRED: Final = (
     f"Upgrade request required: Connection: Upgrade, with {SPDY} or {WEBSOCKET}"
 )
@@ -91,9 +90,8 @@ def _of_spdy(told: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 def _of_websocket(told: list[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     for name, value in told:
         if name == "sec-websocket-protocol":
-            offered = [each.strip() for each in value.split(",")]
-            value = ", ".join(each for each in offered if not each.startswith(BEARER))  # noqa: PLW2901  # what goes on
-        if name in _WEBSOCKET_HEADERS:
+            yield name, ", ".join(other_protocols([(name, value)]))
+        elif name in _WEBSOCKET_HEADERS:
             yield name, value
 
 

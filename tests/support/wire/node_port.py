@@ -6,7 +6,7 @@ import asyncio
 import http.client
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -109,7 +109,9 @@ class TestConsole(ContainerConsole):
         """Hears when a log is read no more."""
 
     @override
-    async def log(self, asked: LogAsked, still_runs: StillRuns | None) -> AsyncIterator[bytes]:
+    async def log(
+        self, asked: LogAsked, still_runs: StillRuns | None
+    ) -> AsyncGenerator[bytes, None]:
         self.asked.append(asked)
         if self.lacks:
             raise ConsoleError(self.lacks)
