@@ -65,7 +65,9 @@ class LoopFuture(pykka.Future[A], Generic[A]):
         was set.
         """
         try:
-            return await asyncio.wait_for(self._awaited, deadline)
+            # Not wait_for: before Python 3.12 it loses a cancellation that comes with the answer.
+            async with asyncio.timeout(deadline):
+                return await self._awaited
         except TimeoutError:
             raise AskTimeoutError(f"{who} did not answer within {deadline:g} s") from None
 

@@ -74,3 +74,16 @@ def test_an_answer_that_comes_too_late_is_dropped() -> None:
         return future
 
     asyncio.run(told()).set(2)  # and the loop is closed by now
+
+
+def test_whoever_is_cancelled_as_the_answer_comes_is_cancelled() -> None:
+    async def cancelled_with_the_answer() -> bool:
+        future: LoopFuture[str] = LoopFuture()
+        asker = asyncio.create_task(future.within(Seconds(5.0), "somebody"))
+        await asyncio.sleep(0)  # lets the asker begin to wait
+        future.set("an answer")
+        asyncio.get_running_loop().call_soon(asker.cancel)  # behind the answer, before the asker
+        await asyncio.wait([asker])
+        return asker.cancelled()
+
+    assert asyncio.run(cancelled_with_the_answer())
