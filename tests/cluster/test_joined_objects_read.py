@@ -106,7 +106,9 @@ def test_a_pod_that_was_bound_a_moment_ago_reads_its_secret(
         early = reader.forbidden()
     median, worst = statistics.median(first.took), max(first.took)
     print(f"first reads: median {median:.3f} s, worst {worst:.3f} s; {early} came too early")  # noqa: T201  # for people
-    assert [each.verdict for each in first.answers] == [ReadVerdict.FOUND] * PODS
+    # Of one that came too early the list may answer while its watch is still refused: stale for a moment.
+    assert {each.verdict for each in first.answers} <= {ReadVerdict.FOUND, ReadVerdict.STALE}
+    assert [each.verdict for each in first.answers].count(ReadVerdict.STALE) <= early
     passwords = [each.value.data["password"].decode() for each in first.answers if each.value]
     assert passwords == [value(f"s{number}") for number in range(PODS)]
     assert not is_seen_in(repr(first.answers))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -329,7 +329,7 @@ def set_of_failures(watches: WatchStage) -> list[WatchFact]:
     return [fact for fact in watches.probe.drain() if type(fact).__name__ == "WatchFailed"]
 
 
-@contextmanager
+@contextlib.contextmanager
 def old_server() -> Iterator[Access]:
     """Run a server of HTTP/1.1 behind TLS."""
     authority = trustme.CA()
@@ -341,11 +341,21 @@ def old_server() -> Iterator[Access]:
         def log_message(self, *_args: object) -> None:
             pass
 
+        @override
+        def finish(self) -> None:
+            # Closed with bytes that nobody has read, it would be reset, and its answer might be lost.
+            with contextlib.suppress(OSError):
+                while self.rfile.read1():
+                    pass
+            super().finish()
+
     with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         url = f"https://127.0.0.1:{server.server_address[1]}"
-        yield Access(server=url, user="n1-user", ca=authority.cert_pem.bytes())
-        server.shutdown()
-        thread.join()
+        try:
+            yield Access(server=url, user="n1-user", ca=authority.cert_pem.bytes())
+        finally:
+            server.shutdown()
+            thread.join()
