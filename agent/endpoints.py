@@ -21,7 +21,7 @@ from actors.pod_manager import POD_MANAGER
 from actors.pods.status_keeper import STATUS_KEEPER
 from actors.probes.watching import PROBE_KEEPER
 from agent.composition import CONTAINERS, Composition
-from agent.late import cluster
+from agent.late import cluster, node_server
 from agent.objects import object_managers
 from agent.sources import shown_sources
 from kernel import ActorSystem, Port
@@ -72,10 +72,10 @@ def event_feed(agent: Composition, memory: FeedMemory) -> EventFeed:
     return EventFeed(ports, memory)
 
 
-def node_pages(agent: Composition) -> Callable[[], tuple[EndpointBackend, ContainerConsole]]:
-    """Return what returns, once there is a system, whom the pages of the TLS port ask."""
+def node_server_memory(agent: Composition) -> node_server.NodeServerMemory:
+    """Return what outlives the lives of the TLS port's server."""
     releases = Releases()
-    return lambda: (_backend(agent, releases), _console(agent))
+    return node_server.NodeServerMemory(lambda: (_backend(agent, releases), _console(agent)))
 
 
 def _backend(agent: Composition, releases: Releases) -> EndpointBackend:

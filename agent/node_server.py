@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -16,6 +17,7 @@ from actors.access.reviewer import (
 )
 from actors.certificates.checking import CertificateCheck, CertificateOptions
 from actors.certificates.keeper import CERTIFICATE_KEEPER, CertificateKeeper, CertificateMemory
+from actors.pods.keeper_parts import POD_KEEPER
 from agent.composition import CONTAINERS, Composition
 from kernel import Port
 from messages.access import May, WhoIs
@@ -35,6 +37,7 @@ from server.node.access import AccessRules, NodeAccess
 from server.node.actor import NODE_SERVER, NodeServer, NodeServerPorts, TlsRules
 from server.node.application import NodeApplication
 from server.node.commands import CommandPages
+from server.node.counts import ServedCounts
 from server.node.logs import LogPages
 from server.node.serving import NodeServing
 from server.questions import Unanswered, ask
@@ -43,10 +46,17 @@ REVIEWED_WITHIN: Final = Seconds(4.0)
 """Longer than the reviewer asks the API server."""
 OPENED_WITHIN: Final = Seconds(10.0)
 """How long the container runtime has to say where a stream is."""
-AsksPages: TypeAlias = Callable[[], tuple[EndpointBackend, ContainerConsole]]
-"""Returns, once there is a system, whom the pages ask."""
 SPARE: Final = Seconds(2.0)
 """How much longer the answer of an actor may take than what it waits for."""
+
+
+@dataclass(slots=True)
+class NodeServerMemory:
+    """What outlives the lives of the server."""
+
+    pages: Callable[[], tuple[EndpointBackend, ContainerConsole]]
+    """Returns, once there is a system, whom the pages ask."""
+    counts: ServedCounts = field(default_factory=ServedCounts)
 
 
 def certificate_keeper(agent: Composition, memory: CertificateMemory) -> CertificateKeeper:
@@ -75,10 +85,10 @@ def reviewer(agent: Composition, memory: ReviewerMemory) -> Reviewer:
     return Reviewer(ports, agent.settings.node_name, times, memory)
 
 
-def node_server(agent: Composition, pages: AsksPages) -> NodeServer:
+def node_server(agent: Composition, memory: NodeServerMemory) -> NodeServer:
     """Return the actor that serves the TLS port."""
     server = agent.settings.server
-    backend, console = pages()
+    backend, console = memory.pages()
     rules = AccessRules(
         allows_anonymous=server.allows_anonymous,
         allows_always=server.allows_always,
@@ -92,6 +102,7 @@ def node_server(agent: Composition, pages: AsksPages) -> NodeServer:
             Endpoints(backend),
             LogPages(backend, console),
             CommandPages(backend, _opens_stream(agent), serving),
+            serving.counts,
             is_debuggable=server.debugging_handlers,
         ).application()
 
@@ -104,7 +115,12 @@ def node_server(agent: Composition, pages: AsksPages) -> NodeServer:
             least=server.least_version,
             ciphers=server.ciphers,
         ),
-        NodeServerPorts(certificates=agent.port(CERTIFICATE_KEEPER), me=agent.port(NODE_SERVER)),
+        NodeServerPorts(
+            certificates=agent.port(CERTIFICATE_KEEPER),
+            pod_keeper=agent.port(POD_KEEPER),
+            me=agent.port(NODE_SERVER),
+        ),
+        memory.counts,
         shared.server_loop if shared is not None else None,
     )
 

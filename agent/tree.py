@@ -300,7 +300,12 @@ ACTORS: Final = Group(
             memory=node_server.ReviewerMemory,
             when=(JOINED,),
         ),
-        actor(node_server.NODE_SERVER, node_server.node_server, memory=endpoints.node_pages),
+        actor(
+            node_server.NODE_SERVER,
+            node_server.node_server,
+            memory=endpoints.node_server_memory,
+            answers=(questions.STREAMS,),
+        ),
     ),
 )
 

@@ -25,6 +25,7 @@ SUBCOMMANDS: Final = {
     "sources": "sources",
     "actors": "actors",
     "events": "events",
+    "streams": "streams",
     "top": "top",
     "logs": "logs",
     "exec": "run_in_container",

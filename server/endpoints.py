@@ -21,6 +21,7 @@ from messages.pod_lives import PodLivesDescribed
 from messages.pod_runtime import RuntimeDescribed
 from messages.pods import PodUid
 from messages.statuses import PodStatus, StatusesDescribed
+from messages.streams import StreamsDescribed
 from messages.tokens import TokensDescribed
 from messages.volumes import VolumesDescribed
 from server import documents, metrics, questions
@@ -46,6 +47,7 @@ from server.pod_pages import PodsAsked, pod_list, running_pods
 from server.probe_pages import ProbeState, probe_exposition, probez
 from server.questions import Unanswered, answered
 from server.serving import EXEMPT
+from server.stream_pages import streamz
 from server.ui.pages import UiPages, wants_page
 from server.verdicts import choice_of
 
@@ -81,13 +83,13 @@ class MetricPages:
 
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics. Those of an actor that does not answer are missing."""
-        (pods, running), sources, tree, cluster, objects, feed = await asyncio.gather(
+        (pods, running), sources, tree, cluster, objects, (feed, streams) = await asyncio.gather(
             asyncio.gather(self._backend.ask(questions.PODS), self._running()),
             self._backend.all_sources(),
             self._backend.summary(),
             self._backend.cluster_state(),
             self._backend.all_objects(in_detail=False),
-            self._backend.ask(questions.FEED),
+            asyncio.gather(self._backend.ask(questions.FEED), self._backend.ask(questions.STREAMS)),
         )
         telemetry = self._backend.system.telemetry
         measured = metrics.Measurements(
@@ -102,6 +104,7 @@ class MetricPages:
             cluster=cluster,
             objects=objects,
             feed=feed,
+            streams=streams,
         )
         return web.Response(
             body=metrics.exposition(measured), headers={"Content-Type": CONTENT_TYPE_LATEST}
@@ -177,7 +180,8 @@ class Endpoints:
         Only the users that may have it are answered.
         """
         pages = ControlPages(self._backend, console) if console is not None else None
-        application = self.application(pages.routes() if pages is not None else {})
+        more = pages.routes() if pages is not None else {}
+        application = self.application({**more, "/streamz": self.streamz_in_full})
         # Behind the one that makes documents of errors, before the one that looks for hosts.
         application.middlewares.insert(1, only_users(allowed_users()))
         for path, handler in (pages.actions() if pages is not None else {}).items():
@@ -196,6 +200,7 @@ class Endpoints:
             "/watchz": self.watchz,
             "/volumez": self.volumez,
             "/probez": self.probez,
+            "/streamz": self.streamz,
             "/events": self._streams.stream,
         }
         application = self._application(
@@ -292,6 +297,18 @@ class Endpoints:
         )
         state = state._replace(statuses=_statuses(statuses))
         return await streamed_answer(request, probez(state), headers=_freshness(statuses))
+
+    async def streamz(self, request: web.Request) -> web.StreamResponse:
+        """Return how many streams the TLS port has. Who has them is not for everybody."""
+        return await json_answer(request, streamz(await self._described_streams(), None))
+
+    async def streamz_in_full(self, request: web.Request) -> web.StreamResponse:
+        """Return the streams of the TLS port: who has which, and for what."""
+        now = self._backend.system.clock.monotonic()
+        return await json_answer(request, streamz(await self._described_streams(), now))
+
+    async def _described_streams(self) -> StreamsDescribed | None:
+        return answered(await self._backend.ask(questions.STREAMS))
 
     async def crash(self, request: web.Request) -> web.Response:
         """Crash an actor, for tests of restarts. Refused to browsers."""

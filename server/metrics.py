@@ -25,10 +25,12 @@ from messages.pods import Pod
 from messages.releases import ReleaseState
 from messages.sources import SourceDescribed, Verdict
 from messages.statuses import StatusesDescribed
+from messages.streams import StreamsDescribed
 from server.cluster_metrics import cluster_metrics, feed_metrics, object_metrics
 from server.families import counter, gauge
 from server.pod_metrics import RunningState, is_active, pod_metrics
 from server.questions import ClusterState, Unanswered
+from server.stream_pages import stream_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,8 @@ class Measurements:
     running: RunningState = field(default_factory=RunningState)
     cluster: ClusterState | None = None
     """None for a standalone agent."""
+    streams: StreamsDescribed | Unanswered | None = None
+    """None where no TLS port is served."""
 
 
 class _Once(Collector):
@@ -82,6 +86,8 @@ def families(measured: Measurements) -> Iterable[Metric]:
     yield from feed_metrics(measured.feed)
     if measured.cluster:
         yield from cluster_metrics(measured.cluster)
+    if isinstance(measured.streams, StreamsDescribed):
+        yield from stream_metrics(measured.streams)
 
 
 def _node(name: str) -> Iterable[Metric]:

@@ -46,6 +46,7 @@ from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.probing import AnswersDescribed, DescribeAnswers, DescribeProbes, ProbesDescribed
 from messages.sources import DescribeMirrors, MirrorsDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
+from messages.streams import DescribeStreams, StreamsDescribed
 from messages.tokens import DescribeTokens, TokensDescribed
 from messages.units import Seconds
 from messages.volumes import DescribeVolumes, VolumesDescribed
@@ -140,3 +141,4 @@ TOKENS: Final = Question[TokensDescribed | None]("tokens", DescribeTokens)
 VOLUMES: Final = Question[VolumesDescribed | None]("volume-keeper", DescribeVolumes)
 PROBES: Final = Question[ProbesDescribed | None]("probe-keeper", DescribeProbes)
 PROBE_ANSWERS: Final = Question[AnswersDescribed | None]("probe-loop", DescribeAnswers)
+STREAMS: Final = Question[StreamsDescribed | None]("node-server", DescribeStreams)

@@ -12,9 +12,12 @@ from typing_extensions import override
 
 from kernel import Actor, Key, Port
 from messages.certificates import AuthoritiesAre, CertificateFact, CertificateIs, FollowCertificates
+from messages.pod_lives import DescribePodLives, PodLivesDescribed
+from messages.streams import DescribeStreams
 from messages.units import Seconds
 from server.door.process import TlsContext
-from server.node.serving import NodeServing
+from server.node.counts import ServedCounts
+from server.node.serving import NodeServing, ServingListener
 from server.serving import ServerLoop
 
 FIRST_PAUSE: Final = Seconds(0.1)
@@ -22,6 +25,8 @@ LONGEST_PAUSE: Final = Seconds(10.0)
 """Between the end of a door and the next one. It doubles from ``FIRST_PAUSE`` on."""
 CALM: Final = Seconds(60.0)
 """A door that lived so long was well: the next pause is the first again."""
+LOOK_EVERY: Final = Seconds(5.0)
+"""While there are streams: between two looks for those whose pods are no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,19 @@ class DoorEnded:
     """The process of the door ended, or could not be started."""
 
 
-NodeServerMessage: TypeAlias = CertificateFact | NodeServingEnded | DoorEnded
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamBegan:
+    """A client has a stream."""
+
+
+NodeServerMessage: TypeAlias = (
+    CertificateFact
+    | NodeServingEnded
+    | DoorEnded
+    | StreamBegan
+    | PodLivesDescribed
+    | DescribeStreams
+)
 
 NODE_SERVER: Key[NodeServerMessage] = Key("node-server")
 
@@ -62,6 +79,7 @@ class NodeServerPorts:
     """Whom the server tells."""
 
     certificates: Port[FollowCertificates]
+    pod_keeper: Port[DescribePodLives]
     me: Port[NodeServerMessage]
     """Its address, which outlives its lives."""
 
@@ -70,15 +88,17 @@ class NodeServer(Actor[NodeServerMessage]):
     """Serves the TLS port on sockets that it is given.
 
     Owns: what serves the port on an asyncio loop, and through it the door: a process that speaks TLS.
-    Hears: ``CertificateIs`` and ``AuthoritiesAre`` from the keeper of certificates; ``DoorEnded`` and
-    ``NodeServingEnded`` from the loop's thread.
-    Tells: that keeper ``FollowCertificates``. Its handlers ask actors from outside of the tree.
+    Hears: ``CertificateIs`` and ``AuthoritiesAre`` from the keeper of certificates; ``DoorEnded``,
+    ``StreamBegan`` and ``NodeServingEnded`` from the loop's thread; ``PodLivesDescribed``;
+    ``DescribeStreams``.
+    Tells: that keeper ``FollowCertificates``; the keeper of pods ``DescribePodLives`` every few seconds
+    while there are streams. Its handlers ask actors from outside of the tree.
     Fails when: the loop cannot start, or ends by itself.
 
     The newest certificate and the newest authorities count from the next connection on; what is repeated
     changes nothing. Nothing is accepted before both are known. A door that ends is started again with the
     next connection, after a pause. During a restart the operating system queues connections, and streams go
-    on.
+    on. A stream is cut once nothing of its pod is left: who gets the pod's name then was not granted to it.
     """
 
     def __init__(
@@ -87,9 +107,11 @@ class NodeServer(Actor[NodeServerMessage]):
         sockets: Sequence[socket.socket],
         rules: TlsRules,
         ports: NodeServerPorts,
+        counts: ServedCounts,
         loop: ServerLoop | None = None,
     ) -> None:
         """Without a ``loop`` of the process each life has one of its own."""
+        self._counts = counts
         self._make_application = application
         self._sockets = sockets
         self._rules = rules
@@ -102,13 +124,8 @@ class NodeServer(Actor[NodeServerMessage]):
 
     @override
     def started(self) -> None:
-        me = self.me
-        self._serving = NodeServing(
-            self._sockets,
-            lambda error: me.tell(NodeServingEnded(error=error)),
-            lambda: me.tell(DoorEnded()),
-            self._loop,
-        )
+        self._look = self.alarm(self._ask_for_lives)
+        self._serving = NodeServing(self._sockets, self._counts, _Told(self.me), self._loop)
         self.resources.callback(self._serving.close)
         self._serving.open(self._make_application(self._serving))
         self._ports.certificates.tell(FollowCertificates(subscriber=self._ports.me))
@@ -124,6 +141,14 @@ class NodeServer(Actor[NodeServerMessage]):
                 self._use()
             case DoorEnded():
                 self._wait()
+            case StreamBegan():
+                self._look_soon()
+            case PodLivesDescribed(lives=lives):
+                self._serving.keep_streams_of(
+                    {uid for uid, life in lives.items() if not life.is_stopped}
+                )
+            case DescribeStreams(reply_to=reply_to):
+                reply_to.tell(self._serving.described())
             case NodeServingEnded(error=error):
                 raise NodeServingError(error)
 
@@ -148,3 +173,32 @@ class NodeServer(Actor[NodeServerMessage]):
         self._ended_at = Seconds(now)
         self.later(self._pause, self._serving.open_door)
         self._pause = min(Seconds(self._pause * 2), LONGEST_PAUSE)
+
+    def _look_soon(self) -> None:
+        if self._look.due is None:
+            self._look.at(Seconds(self.clock.monotonic() + LOOK_EVERY))
+
+    def _ask_for_lives(self) -> None:
+        """Have the streams looked at, again and again while there are any."""
+        if self._serving.streams():
+            self._ports.pod_keeper.tell(DescribePodLives(reply_to=self._ports.me))
+            self._look_soon()
+
+
+class _Told(ServingListener):
+    """Tells the actor what happens on the loop."""
+
+    def __init__(self, me: Port[NodeServerMessage]) -> None:
+        self._me = me
+
+    @override
+    def loop_ended(self, error: str) -> None:
+        self._me.tell(NodeServingEnded(error=error))
+
+    @override
+    def door_ended(self) -> None:
+        self._me.tell(DoorEnded())
+
+    @override
+    def stream_began(self) -> None:
+        self._me.tell(StreamBegan())

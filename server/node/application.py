@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import structlog
 from aiohttp import hdrs, web
@@ -12,9 +12,11 @@ from messages.access import Identity
 from server.access.asked import Asked, RefusedTarget, read_request
 from server.access.identity import is_of_page
 from server.endpoints import Endpoints
+from server.json_answers import Handler
 from server.node.access import NodeAccess
 from server.node.clients import NodeConnection
 from server.node.commands import CommandPages
+from server.node.counts import ServedCounts, request_kind
 from server.node.logs import LogPages
 
 NOT_FOUND: Final = "404 page not found"
@@ -22,6 +24,8 @@ DISABLED: Final = "Debug endpoints are disabled."
 NO_RUN: Final = "commands are run by exec, not by run: it would split the command at its spaces"
 MOST_FIELDS: Final = 100
 """Of the head of a request."""
+_READING: Final = ("GET", "HEAD")
+_STREAMING: Final = ("GET", "POST")
 _DEBUGGING: Final = frozenset(
     {"attach", "containerLogs", "debug", "exec", "logs", "portForward", "run", "runningpods"}
 )
@@ -40,24 +44,26 @@ class NodeApplication:
         endpoints: Endpoints,
         logs: LogPages,
         commands: CommandPages,
+        counts: ServedCounts,
         *,
         is_debuggable: bool,
     ) -> None:
         """``is_debuggable`` is ``enableDebuggingHandlers``."""
         self._access = access
+        self._counts = counts
         self._is_debuggable = is_debuggable
         self._reads = _documents(endpoints)
-        self._pages: Mapping[str, tuple[int, int, Page]] = {
-            "containerLogs": (4, 4, _read(logs.container_logs)),
-            "exec": (4, 5, commands.exec),
-            "attach": (4, 5, commands.attach),
-            "portForward": (3, 4, commands.port_forward),
+        self._pages: Mapping[str, tuple[int, int, tuple[str, ...], Page]] = {
+            "containerLogs": (4, 4, _READING, _for_all(logs.container_logs)),
+            "exec": (4, 5, _STREAMING, commands.exec),
+            "attach": (4, 5, _STREAMING, commands.attach),
+            "portForward": (3, 4, _STREAMING, commands.port_forward),
         }
-        """By root: the fewest and the most segments of a path, and what answers."""
+        """By root: the fewest and the most segments of a path, its methods, and what answers."""
 
     def application(self) -> web.Application:
         """Return what is to be served."""
-        application = web.Application(middlewares=[errors_as_text])
+        application = web.Application(middlewares=[_counted_by(self._counts), errors_as_text])
         application.router.add_route("*", "/{path:.*}", self.answer)
         application.on_response_prepare.append(_forbid_sniffing)
         return application
@@ -84,20 +90,18 @@ class NodeApplication:
         if root == "run":
             raise web.HTTPMethodNotAllowed(request.method, [], text=NO_RUN)
         if root in self._pages:
-            fewest, most, page = self._pages[root]
+            fewest, most, methods, page = self._pages[root]
             if fewest <= length <= most:
+                _check_method(request, methods)
                 return await page(request, asked, identity)
         document = self._reads.get(asked.segments)
         if document is None or (root == "configz" and not self._is_debuggable):
             raise web.HTTPNotFound(text=NOT_FOUND)
-        if request.method not in {"GET", "HEAD"}:
-            raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
+        _check_method(request, _READING)
         return await document(request)
 
 
-def _documents(
-    endpoints: Endpoints,
-) -> Mapping[tuple[str, ...], Callable[[web.Request], Awaitable[web.StreamResponse]]]:
+def _documents(endpoints: Endpoints) -> Mapping[tuple[str, ...], Handler]:
     """Return what answers by the segments of a path: a closed list, whatever the other ports serve."""
     health, metrics = endpoints.health_routes(), endpoints.metric_routes()
     return {
@@ -111,20 +115,6 @@ def _documents(
         ("metrics",): metrics["/metrics"],
         ("metrics", "probes"): metrics["/metrics/probes"],
     }
-
-
-def _read(
-    page: Callable[[web.Request, Asked], Awaitable[web.StreamResponse]],
-) -> Page:
-    """Return a page that is the same for everybody, and only to be read."""
-
-    async def answer(request: web.Request, asked: Asked, identity: Identity) -> web.StreamResponse:
-        del identity
-        if request.method not in {"GET", "HEAD"}:
-            raise web.HTTPMethodNotAllowed(request.method, ["GET", "HEAD"])
-        return await page(request, asked)
-
-    return answer
 
 
 def _read_request(request: web.Request, *, has_certificate: bool) -> Asked:
@@ -143,10 +133,37 @@ def _read_request(request: web.Request, *, has_certificate: bool) -> Asked:
     return asked
 
 
+def _for_all(page: Callable[[web.Request, Asked], Awaitable[web.StreamResponse]]) -> Page:
+    """Return a page that is the same for everybody."""
+
+    async def answer(request: web.Request, asked: Asked, identity: Identity) -> web.StreamResponse:
+        del identity
+        return await page(request, asked)
+
+    return answer
+
+
+def _check_method(request: web.Request, methods: tuple[str, ...]) -> None:
+    if request.method not in methods:
+        raise web.HTTPMethodNotAllowed(request.method, methods)
+
+
+def _counted_by(counts: ServedCounts) -> Any:
+    @web.middleware
+    async def counted(request: web.Request, handler: Handler) -> web.StreamResponse:
+        follows = request.rel_url.query.get("follow", "") not in {"", "0", "false"}
+        kind = request_kind(request.method, request.raw_path, follows=follows)
+        counts.note_begun(kind)
+        try:
+            return await handler(request)
+        finally:
+            counts.note_answered(kind)
+
+    return counted
+
+
 @web.middleware
-async def errors_as_text(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
+async def errors_as_text(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Return errors as a sentence, and never with a traceback."""
     try:
         response = await handler(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import structlog
@@ -13,9 +13,11 @@ from aiohttp import web
 from typing_extensions import override
 
 from messages.access import Identity
+from messages.streams import ClientStream
 from messages.units import Seconds
 from server.access.identity import of_certificate
 from server.door.process import DoorListener, DoorProcess, TlsContext
+from server.node.counts import ServedCounts
 from server.serving import OPTIONS, ServedConnection, abort
 
 HEAD_WITHIN: Final = Seconds(10.0)
@@ -23,26 +25,6 @@ HEAD_WITHIN: Final = Seconds(10.0)
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
 _log = structlog.get_logger("node-server")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientStream:
-    """A stream, for people."""
-
-    kind: str
-    """``exec``, ``attach`` or ``port-forward``."""
-    user: str
-    pod: str
-    """``<namespace>/<name>``."""
-    uid: str
-    container: str = ""
-    command: str = ""
-    since: float
-    """When it was switched, in the seconds of the loop's clock."""
-    up: int = 0
-    """Bytes from the client so far."""
-    down: int = 0
-    """Bytes to it."""
 
 
 class FirstHead:
@@ -145,17 +127,25 @@ class Clients(DoorListener):
         self,
         sockets: Sequence[socket.socket],
         server: web.Server,
+        counts: ServedCounts,
         refused: Callable[[Mapping[str, int]], None],
         gone: Callable[[], None],
     ) -> None:
         """Start the door. ``refused`` hears whom it refuses, ``gone`` that it has ended. Raises OSError."""
         self._server = server
+        self._counts = counts
         self._refused = refused
         self._gone = gone
         self._adopting: set[asyncio.Task[None]] = set()
-        self._streams: dict[int, ClientStream] = {}
+        self._streams: Mapping[int, ClientStream] = {}
+        """By number. Replaced whole: other threads read it."""
         self._door = DoorProcess(sockets, self)
         _log.info("the TLS port is served", process=self._door.pid)
+
+    @property
+    def door(self) -> int:
+        """The process of the door."""
+        return self._door.pid
 
     def use(self, context: TlsContext) -> None:
         """Have connections from now on speak TLS so. Raises OSError."""
@@ -168,13 +158,20 @@ class Clients(DoorListener):
 
         ``first`` are the first bytes to the client.
         """
-        self._streams[connection.number] = stream
+        self._streams = {**self._streams, connection.number: stream}
+        self._counts.note_opened(stream)
         self._door.switch(connection.number, other.detach(), first)
         return Switched()
 
-    def streams(self) -> list[ClientStream]:
-        """Return the streams that there are."""
-        return list(self._streams.values())
+    def streams(self) -> tuple[ClientStream, ...]:
+        """Return the streams that there are, the oldest first. Any thread may ask."""
+        return tuple(self._streams.values())
+
+    def cut_all(self, is_meant: Callable[[ClientStream], bool]) -> None:
+        """Cut the streams that are meant. Their ends are heard of as those of others are."""
+        for number, stream in self._streams.items():
+            if is_meant(stream):
+                self._door.cut(number)
 
     def close(self) -> None:
         """Let go of the door. Streams go on, and nobody hears of them any more."""
@@ -211,15 +208,20 @@ class Clients(DoorListener):
 
     @override
     def moved(self, streams: dict[int, tuple[int, int]]) -> None:
-        for number, (up, down) in streams.items():
-            if number in self._streams:
-                self._streams[number] = replace(self._streams[number], up=up, down=down)
+        moved = {
+            number: replace(self._streams[number], up=up, down=down)
+            for number, (up, down) in streams.items()
+            if number in self._streams
+        }
+        self._streams = {**self._streams, **moved}
 
     @override
     def ended(self, number: int, up: int, down: int) -> None:
-        stream = self._streams.pop(number, None)
+        stream = self._streams.get(number)
         if stream is None:
             return
+        self._streams = {each: one for each, one in self._streams.items() if each != number}
+        self._counts.note_ended(replace(stream, up=up, down=down))
         _log.info(
             "a stream has ended",
             kind=stream.kind,

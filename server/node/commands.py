@@ -22,10 +22,12 @@ from messages.container_runtime import (
     Streams,
 )
 from messages.pods import Pod
+from messages.streams import ClientStream
+from messages.units import Seconds
 from server.access.asked import Asked
 from server.backend import EndpointBackend
 from server.door.messages import MOST_STREAMS
-from server.node.clients import ClientStream, NodeConnection
+from server.node.clients import NodeConnection
 from server.node.pods import find_pod, running_instance
 from server.node.serving import NodeServing
 from server.streams.dialling import SWITCHING, RuntimeAnswerError, ask_runtime
@@ -172,7 +174,7 @@ class CommandPages:
             uid=wanted.pod.uid,
             container=wanted.container,
             command=shown_command(wanted.command),
-            since=asyncio.get_running_loop().time(),
+            since=Seconds(asyncio.get_running_loop().time()),
         )
         return self._serving.switch(request, got.connection, got.received, stream)
 
@@ -195,8 +197,6 @@ def shown_command(command: tuple[str, ...]) -> str:
 
 
 def _upgrade(request: web.Request) -> Upgrade:
-    if request.method not in {"GET", "POST"}:
-        raise web.HTTPMethodNotAllowed(request.method, ["GET", "POST"])
     try:
         return upgrade_of(request.method, request.headers.items())
     except UpgradeError as error:

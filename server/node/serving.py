@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from aiohttp import web
 from typing_extensions import override
 
+from messages.pods import PodUid
+from messages.streams import ClientStream, StreamsDescribed
 from server.door.process import TlsContext
-from server.node.clients import Clients, ClientStream, NodeConnection, Switched
+from server.node.clients import Clients, NodeConnection, Switched
+from server.node.counts import ServedCounts
 from server.serving import (
     GRACE,
     OPTIONS,
@@ -23,6 +27,22 @@ from server.serving import (
 )
 
 
+class ServingListener(Protocol):
+    """Who hears of what happens at the TLS port."""
+
+    def loop_ended(self, error: str) -> None:
+        """Hear that the loop has ended by itself."""
+        ...
+
+    def door_ended(self) -> None:
+        """Hear that the process of the door has ended, or could not be started."""
+        ...
+
+    def stream_began(self) -> None:
+        """Hear that there is one stream more."""
+        ...
+
+
 class NodeServing(Served):
     """Serves one application on the TLS port, from ``open`` until ``close``.
 
@@ -32,17 +52,14 @@ class NodeServing(Served):
     def __init__(
         self,
         sockets: Sequence[socket.socket],
-        ended: Callable[[str], None],
-        door_ended: Callable[[], None],
+        counts: ServedCounts,
+        listener: ServingListener,
         loop: ServerLoop | None = None,
     ) -> None:
-        """``ended`` is called if the loop ends, ``door_ended`` if the door does. On the loop's thread.
-
-        Without a ``loop`` it has one of its own.
-        """  # noqa: D401
+        """Without a ``loop`` it has one of its own. ``listener`` is told on the loop's thread."""
         self._sockets = sockets
-        self._tell_ended = ended
-        self._tell_door_ended = door_ended
+        self.counts = counts
+        self._listener = listener
         self._has_own = loop is None
         self._loop = loop or ServerLoop()
         self._runner: web.AppRunner | None = None
@@ -64,6 +81,23 @@ class NodeServing(Served):
     def open_door(self) -> None:
         """Have the next connection start the door again. Raises RuntimeError if the loop has just ended."""
         self._loop.begin(self._wait_for_client())
+
+    def keep_streams_of(self, pods: Collection[PodUid]) -> None:
+        """Cut the streams of all other pods. Raises RuntimeError if the loop has just ended."""
+        self._loop.begin(self._keep_streams_of(pods))
+
+    def described(self) -> StreamsDescribed:
+        """Return what is served, and what was."""
+        clients, counts = self._clients, self.counts
+        return StreamsDescribed(
+            streams=self.streams(),
+            door=clients.door if clients is not None else None,
+            opened=counts.opened,
+            carried=counts.carried,
+            refused=counts.refused,
+            requests=counts.requests,
+            in_flight=counts.in_flight,
+        )
 
     def close(self) -> None:
         """Stop serving. Streams go on; the given sockets stay open, and queue connections."""
@@ -87,11 +121,17 @@ class NodeServing(Served):
         if self._clients is None or connection.clients is not self._clients:
             other.close()
             raise ConnectionError("its door has ended")
-        return self._clients.switch(connection, other, first, stream)
+        switched = self._clients.switch(connection, other, first, stream)
+        self._listener.stream_began()
+        return switched
 
-    def streams(self) -> list[ClientStream]:
-        """Return the streams that there are. Those of doors before this one are nobody's."""
-        return self._clients.streams() if self._clients is not None else []
+    def streams(self) -> tuple[ClientStream, ...]:
+        """Return the streams that there are. Those of doors before this one are nobody's.
+
+        Any thread may ask.
+        """
+        clients = self._clients
+        return clients.streams() if clients is not None else ()
 
     # --- the loop --------------------------------------------------------------------------------------
 
@@ -125,11 +165,15 @@ class NodeServing(Served):
         assert self._runner.server is not None  # noqa: S101  # there is one after setup
         try:
             self._clients = Clients(
-                self._sockets, self._runner.server, self._note_refused, self._door_has_ended
+                self._sockets,
+                self._runner.server,
+                self.counts,
+                self._note_refused,
+                self._door_has_ended,
             )
         except OSError as error:
             self._loop.say("the TLS port has no door", reason=error.strerror)
-            self._tell_door_ended()
+            self._listener.door_ended()
         else:
             self._hand_over(self._context)
 
@@ -143,18 +187,23 @@ class NodeServing(Served):
 
     def _note_refused(self, reasons: Mapping[str, int]) -> None:
         """Log it, now and then: anybody on the network can cause it."""
-        counts = {reason.replace(" ", "_"): count for reason, count in reasons.items()}
-        self._loop.say("connections are refused at the TLS port", **counts)
+        self.counts.note_refused(reasons)
+        told = {reason.replace(" ", "_"): count for reason, count in reasons.items()}
+        self._loop.say("connections are refused at the TLS port", **told)
 
     def _door_has_ended(self) -> None:
         self._clients = None
-        self._tell_door_ended()
+        self._listener.door_ended()
 
     def _stop_waiting(self) -> None:
         if self._waits:
             self._waits = False
             for each in self._sockets:
                 asyncio.get_running_loop().remove_reader(each.fileno())
+
+    async def _keep_streams_of(self, pods: Collection[PodUid]) -> None:
+        if self._clients is not None:
+            self._clients.cut_all(lambda stream: stream.uid not in pods)
 
     async def _close(self) -> None:
         self._loop.discard(self)
@@ -177,4 +226,4 @@ class NodeServing(Served):
     @override
     def ended(self, error: str) -> None:
         if not self._is_closing:
-            self._tell_ended(error)
+            self._listener.loop_ended(error)

@@ -222,4 +222,6 @@ def test_a_port_of_a_pod_is_reached(begin: Begin, kubectl: Kubectl) -> None:
         for _ in range(2):
             with urlopen(f"http://127.0.0.1:{outside}/page", timeout=PATIENCE) as answer:
                 assert answer.read() == b"well\n"
-        forwarding.kill()
+        # Nothing of the pod is left then, and who gets its name next was not granted to this client.
+        kubectl("delete", "pod", "serves")
+        assert forwarding.wait(PATIENCE) == 1

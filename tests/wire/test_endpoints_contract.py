@@ -16,6 +16,7 @@ from tests.support.patience import PATIENCE
 HEALTH_PATHS = ["/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file"]
 OTHER_PATHS = [
     *("/", "/pods", "/metrics", "/metrics/probes", "/configz", "/sourcez", "/actorz", "/watchz"),
+    "/streamz",
     *(
         "/probez",
         "/ui",

@@ -21,6 +21,7 @@ from messages.container_runtime import (
     StreamPlace,
 )
 from server.node.commands import AT_ONCE, NOT_ALONE, WAITING
+from tests.support.agent.process import eventually
 from tests.support.patience import PATIENCE
 from tests.support.wire.node_port import ADMIN, MIRROR, VIEWER, WEB, NodePort, node_port
 
@@ -115,6 +116,31 @@ def test_what_a_client_sends_comes_to_the_runtime_and_back(
         [b"POST", b"/token"],
         [b"GET", b"/token"],
     ]
+
+
+def test_a_stream_is_shown_and_cut_once_its_pod_is_no_more(node: NodePort) -> None:
+    with node.connected(node.certificate(ADMIN)) as client:
+        client.sendall(head())
+        assert client.recv(len(BEGINS)) == BEGINS
+        (shown,) = node.serving.described().streams
+        node.serving.keep_streams_of({WEB.uid})
+        client.sendall(b"hello")
+        assert client.recv(5) == b"hello"
+        node.serving.keep_streams_of(set())
+        assert client.recv(1) == b""
+    assert (shown.kind, shown.user, shown.pod, shown.container, shown.command) == (
+        "exec",
+        ADMIN,
+        WEB.display_name,
+        "main",
+        "cat",
+    )
+    eventually(lambda: node.serving.described().streams == ())
+    described = node.serving.described()
+    assert described.opened == {"exec": 1}
+    assert described.carried == {("exec", "in"): 5, ("exec", "out"): 5 + len(BEGINS)}
+    assert described.requests == {("POST", "exec", "true"): 1}
+    assert described.in_flight == {("POST", "exec", "true"): 0}
 
 
 def test_which_stream_the_runtime_is_asked_for(node: NodePort, runtime: FakeRuntime) -> None:

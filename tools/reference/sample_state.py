@@ -22,6 +22,7 @@ from messages.probing import AnswersDescribed, AttemptsBegun, CommandsWaiting, P
 from messages.releases import Release, ReleaseState
 from messages.sources import MirrorsDescribed
 from messages.statuses import StartLatencies, StatusesDescribed
+from messages.streams import StreamsDescribed
 from messages.tokens import TokensDescribed
 from messages.units import Seconds, TimesCounted, Timestamp
 from messages.volumes import VolumesDescribed
@@ -113,6 +114,14 @@ MEASURED: Final = Measurements(
     dead_letters={},
     objects=(),
     feed=FeedDescribed(readers=0, dropped=0),
+    streams=StreamsDescribed(
+        streams=(),
+        door=None,
+        carried={("exec", "in"): 1},
+        refused={"too many streams": 1},
+        requests={("GET", "pods", "false"): 1},
+        in_flight={("GET", "pods", "false"): 1},
+    ),
     running=RUNNING,
     cluster=CLUSTER,
 )

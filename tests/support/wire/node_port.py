@@ -39,8 +39,9 @@ from server.endpoints import Endpoints
 from server.node.access import AccessRules, NodeAccess
 from server.node.application import NodeApplication
 from server.node.commands import CommandPages
+from server.node.counts import ServedCounts
 from server.node.logs import LogPages
-from server.node.serving import NodeServing
+from server.node.serving import NodeServing, ServingListener
 from server.questions import Question
 from settings.version import Releases
 from stores.statuses.status import StatusSituation, status_after
@@ -130,6 +131,22 @@ class TestConsole(ContainerConsole):
         raise AssertionError("nobody runs a command by this port")
 
 
+class Deaf(ServingListener):
+    """Hears nothing of what happens at the port."""
+
+    @override
+    def loop_ended(self, error: str) -> None:
+        pass
+
+    @override
+    def door_ended(self) -> None:
+        pass
+
+    @override
+    def stream_began(self) -> None:
+        pass
+
+
 @dataclass(slots=True, kw_only=True)
 class NodePort:
     """A TLS port that is served, and what stands behind it."""
@@ -195,7 +212,7 @@ def node_port(
     running_pods = StandIns(pods=pods, running={DescribeStatuses: statuses})
     with served_tree(stand_ins=running_pods) as served, ExitStack() as held:
         listener = held.enter_context(socket.create_server(("127.0.0.1", 0)))
-        serving = NodeServing([listener], lambda _: None, lambda: None)
+        serving = NodeServing([listener], ServedCounts(), Deaf())
         held.callback(_close, serving)
         people = trustme.CA()
         stage = NodePort(
@@ -212,6 +229,7 @@ def node_port(
             Endpoints(backend),
             LogPages(backend, stage.console),
             CommandPages(backend, stage._opened, serving),
+            serving.counts,
             is_debuggable=is_debuggable,
         )
         serving.open(application.application())
