@@ -20,7 +20,7 @@ import pytest
 
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import JoinedAgent, Onlooker
-from tests.support.agent.joined_pods import runs
+from tests.support.agent.joined_pods import add_ephemeral_container, runs
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode
 from tests.support.apiserver.subjects import pod
@@ -210,6 +210,31 @@ def test_somebody_attaches_to_what_a_container_says(begin: Begin, kubectl: Kubec
         attached.stdin.flush()
         assert attached.stdout.readline() == b"you said something\n"
         attached.kill()
+
+
+def test_somebody_debugs_a_container_from_another_one_in_its_pod(
+    web: str, onlooker: Onlooker, kubectl: Kubectl
+) -> None:
+    """What ``kubectl debug`` does, by hand: each of them speaks to API servers of its own years alone."""
+    sees = "read line; tr '\\0' ' ' </proc/1/cmdline; echo; echo got $line"
+    tools: JsonObject = {"name": "tools", "image": BUSYBOX, "command": ["sh", "-c", sees]}
+    add_ephemeral_container(
+        onlooker, web, {**tools, "stdin": True, "stdinOnce": True, "targetContainerName": "main"}
+    )
+    eventually(lambda: "running" in ephemeral_state(onlooker, web))
+    said = kubectl("attach", web, "-i", "-c", "tools", told=b"this\n")
+    assert SAYS in said  # it sees the processes of the container that is debugged
+    assert "got this\n" in said
+    ended = eventually(lambda: ephemeral_state(onlooker, web).get("terminated"))
+    assert ended["exitCode"] == 0
+    assert "got this\n" in kubectl("logs", web, "-c", "tools")
+
+
+def ephemeral_state(onlooker: Onlooker, name: str) -> JsonObject:
+    """Return how the one ephemeral container of a pod is; nothing before it is told."""
+    status = (onlooker.pod(name) or {}).get("status") or {}
+    found = status.get("ephemeralContainerStatuses") or [{}]
+    return dict(found[0].get("state") or {})
 
 
 def test_a_port_of_a_pod_is_reached(begin: Begin, kubectl: Kubectl) -> None:
