@@ -64,7 +64,7 @@ class Cluster:
     def access(self, user: str, *, by_certificate: bool = False) -> Access:
         """Return how ``user`` gets in: by token, or by a client certificate."""
         if by_certificate:
-            identity = self._identity(user).read_bytes()
+            identity = self.identity(user, GROUPS[user]).read_bytes()
             return Access(server=self.url, user=user, identity=identity, ca=self.ca_pem)
         return Access(
             server=self.url, user=user, authorization=f"Bearer {token_of(user)}", ca=self.ca_pem
@@ -77,7 +77,7 @@ class Cluster:
             user,
             server=self.url,
             ca_file=self._folder / "ca.pem",
-            identity_file=self._identity(user) if by_certificate else None,
+            identity_file=self.identity(user, GROUPS[user]) if by_certificate else None,
         )
 
     @property
@@ -220,12 +220,12 @@ class Cluster:
         )
         (self._folder / "tokens.csv").write_text("".join(lines))
 
-    def _identity(self, user: str) -> Path:
+    def identity(self, user: str, group: str) -> Path:
         """Return a file with a key and a certificate that says who ``user`` is."""
         path = self._folder / f"{file_name(user)}.pem"
         if not path.exists():
             issued = self._authority.issue_cert(
-                "client.example", common_name=user, organization_name=GROUPS[user]
+                "client.example", common_name=user, organization_name=group
             )
             issued.private_key_and_cert_chain_pem.write_to_path(path)
         return path

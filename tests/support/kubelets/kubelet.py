@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.cluster.cluster import Cluster
 from tests.support.cluster.processes import Program
 from tests.support.wire.client import fetch
 from tests.support.wire.ports import free_ports
@@ -56,15 +57,15 @@ class RealKubelet:
         folder: Path,
         launcher: Sequence[str],
         *,
-        kubeconfig: Path,
+        cluster: Cluster,
         socket: Path,
         cgroup: str,
         node_name: str,
     ) -> None:
         program = require_kubelet()
-        self._health_port, port = free_ports(2)
+        self._health_port, self.port = free_ports(2)  # the second one is that of TLS
         config = folder / "kubelet.json"
-        config.write_text(json.dumps(self._config(port, cgroup)))
+        config.write_text(json.dumps(self._config(cluster.ca_file, cgroup)))
         command = [
             *launcher,
             str(program),
@@ -73,7 +74,7 @@ class RealKubelet:
             f"--container-runtime-endpoint=unix://{socket}",
             f"--root-dir={ROOT_DIR}",
             f"--cert-dir={folder / 'certificates'}",
-            f"--kubeconfig={kubeconfig}",
+            f"--kubeconfig={cluster.kubeconfig()}",
             f"--hostname-override={node_name}",
         ]
         self._log = folder / "kubelet.log"
@@ -97,15 +98,19 @@ class RealKubelet:
         except OSError:
             return False
 
-    def _config(self, port: int, cgroup: str) -> dict[str, object]:
+    def _config(self, ca_file: Path, cgroup: str) -> dict[str, object]:
         return {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
             "address": "127.0.0.1",
-            "port": port,
+            "port": self.port,
             "healthzPort": self._health_port,
-            "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": False}},
-            "authorization": {"mode": "AlwaysAllow"},
+            "authentication": {
+                "anonymous": {"enabled": False},
+                "webhook": {"enabled": True},
+                "x509": {"clientCAFile": str(ca_file)},
+            },
+            "authorization": {"mode": "Webhook"},
             "cgroupDriver": "cgroupfs",
             "cgroupRoot": cgroup,
             "cgroupsPerQOS": False,

@@ -59,7 +59,7 @@ class NodeOfAKubelet:
         self.kubelet = RealKubelet(
             folder,
             self.namespace.launcher,
-            kubeconfig=cluster.kubeconfig(),
+            cluster=cluster,
             socket=self.containerd.socket,
             cgroup=self.containerd.cgroup,
             node_name=NODE_NAME,
